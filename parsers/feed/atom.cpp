@@ -16,7 +16,7 @@ bool read_atom_link(const Reading& in) {
   if (link.href.empty() && in.xml.has_attribute(in.node, "href") && in.attribute("href").empty()) {
     link.href = in.xml.effective_base().url();  // RFC 3986 §4.4; an unsafe address does not count
   }
-  if (link.href.empty()) link.href = in.url();  // RSS's form, used in another format
+  if (link.href.empty()) link.href = in.url();  // RSS's form, found in other formats too
   link.rel = in.attribute("rel");
   link.type = in.attribute("type");
   link.hreflang = in.attribute("hreflang");
@@ -26,7 +26,7 @@ bool read_atom_link(const Reading& in) {
   return true;
 }
 
-// RFC 4287 §4.1.3: text, markup, or a media type; with `src` it is stored elsewhere.
+// RFC 4287 §4.1.3: text, markup, or another media type; with `src` the content is stored elsewhere.
 bool read_content(const Reading& in) {
   if (in.target.entry == nullptr) return false;
   Text text = read_text(in, TextKind::plain);
@@ -93,8 +93,8 @@ bool is_entry(const XmlName& name) {
   return name.ns == Ns::core && (iequals(name.local, "entry") || iequals(name.local, "item"));
 }
 
-// The feed's own page is a better base than the address it was fetched from (perhaps a mirror's). If that address is
-// unknown, relative URLs stay as they are.
+// Uses the feed's own page as the base: it is better than the fetch address, which may be a mirror's. If the fetch
+// address is unknown, relative URLs stay as they are.
 void set_base(XmlDocument& xml, pugi::xml_node feed) {
   if (xml.document_base().empty()) return;
   for (const pugi::xml_node node : ChildElements(feed)) {

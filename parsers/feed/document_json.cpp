@@ -147,7 +147,7 @@ void fields(JsonWriter& json, const Syndication& syndication) {
 void fields(JsonWriter& json, const ItunesCategory& category) {
   put(json, "text", category.text);
   if (category.categories.empty()) return;
-  json.begin_array("categories");  // the reader nests at most four levels
+  json.begin_array("categories");  // the parser nests at most four levels
   for (const ItunesCategory& inner : category.categories) {
     json.begin_object();
     fields(json, inner);
@@ -224,8 +224,8 @@ void fields(JsonWriter& json, const Itunes& itunes) {
   put_list(json, "categories", itunes.categories);
 }
 
-// Writes numbers as numbers if the text is in the usual form. `type` is a media type; it is left out next to text,
-// which is plain (SECURITY §4). media:restriction has its own types.
+// Writes values that are canonical integers as numbers. `type` is a media type; it is omitted next to a value, which is
+// plain text (SECURITY §4). media:restriction has types of its own.
 void fields(JsonWriter& json, const Media::Attributes& attributes, bool is_restriction) {
   const bool has_text =
       std::ranges::find(attributes, "value", &Media::Attributes::value_type::first) != attributes.end();
@@ -284,7 +284,7 @@ void put_shape(JsonWriter& json, const Geo& geo) {
 void fields(JsonWriter& json, const Geo& geo) {
   put_shape(json, geo);
   if (geo.more.empty()) return;
-  json.begin_array("more");  // one level: these have no `more`
+  json.begin_array("more");  // one level deep: the shapes in the list have no `more`
   for (const Geo& other : geo.more) {
     json.begin_object();
     put_shape(json, other);
@@ -310,7 +310,7 @@ void fields(JsonWriter& json, const Element& element) {
   json.end_object();
 }
 
-// Groups elements by name, in order of first occurrence. Nesting is limited by that of extensions: a dozen levels.
+// Groups elements by name, in order of first occurrence. The depth is bounded by that of extensions (a dozen levels).
 void put_elements(JsonWriter& json, const std::vector<const Element*>& elements) {
   std::map<std::string_view, std::size_t> known;
   std::vector<std::pair<std::string_view, std::vector<const Element*>>> groups;
@@ -451,8 +451,8 @@ std::string object_json(const Value& value) {
   return json.take();
 }
 
-// Writes the elements of a vocabulary that have no field, after its fields. Elements whose name is that of a field
-// become members of "other".
+// Writes a vocabulary's elements that have no field, after its fields. Elements named like a field become members of
+// "other".
 template <std::size_t count>
 void put_beside(JsonWriter& json, std::vector<const Element*> elements,
                 const std::array<std::string_view, count>& taken) {
@@ -547,7 +547,7 @@ std::string extensions_json(const Common& common, std::size_t max_bytes, bool& c
     }
     json.end_object();
     objects.emplace_back(prefix, json.take());
-    total += objects.back().second.size() + 6 * prefix.size() + 4;  // a character takes at most six bytes
+    total += objects.back().second.size() + 6 * prefix.size() + 4;  // escaping takes at most six bytes per byte
   }
   while (total > max_bytes && !objects.empty()) {
     const auto longest = std::max_element(

@@ -11,14 +11,15 @@
 
 namespace feedmill {
 
-/// Writes one JSON object in UTF-8, on one line without a line end. Keys without a value are omitted. Shared values are
-/// repeated with each user, so the output may be far longer than the document: `sink` gets it piece by piece.
+/// Writes one JSON object in UTF-8, on one line without a line end. Keys without a value are omitted. Values shared by
+/// several entries are repeated for each, so the output may be far longer than the document: `sink` receives it piece
+/// by piece.
 void write_document_json(const Feed& feed, const std::function<void(std::string_view)>& sink);
 
-/// write_document_json() into one string.
+/// Returns what write_document_json() writes as one string.
 std::string document_json(const Feed& feed);
 
-// JSON text in the stored form of an entry (DESIGN §3.1); same shapes as in the contract.
+// The parts of a stored entry as JSON text (DESIGN §3.1), shaped as in the parse contract.
 std::string people_json(const std::vector<Person>& people);
 std::string categories_json(const std::vector<Category>& categories);
 std::string enclosures_json(const std::vector<Enclosure>& enclosures);
@@ -26,15 +27,15 @@ std::string links_json(const std::vector<Link>& links);
 std::string person_json(const Person& person);
 std::string media_json(const Media& media);
 
-/// The feed an entry was taken from: id, title, subtitle, rights (all three as plain text), link, url (of the feed
-/// itself), updated, authors, contributors, categories, language, icon and logo; "" if empty.
+/// The feed an entry was taken from, as a JSON object: id, title, subtitle, rights (all three as plain text), link, url
+/// (of the feed itself), updated, authors, contributors, categories, language, icon and logo; "" if empty.
 std::string source_json(const Source& source);
 
-/// {prefix: {…}}: the contract's `extensions`, including what has keys of its own there: `itunes`, `geo` and the
-/// chapters of `psc`. Beyond `max_bytes` the longest prefixes are dropped and `cut` is set. "" if empty.
+/// The contract's `extensions`, {prefix: {…}}, including the extensions with fields of their own (`itunes`, `geo`, the
+/// chapters of `psc`). Beyond `max_bytes` the longest prefixes are dropped and `cut` is set. "" if empty.
 std::string extensions_json(const Common& common, std::size_t max_bytes, bool& cut);
 
-/// The contract's word for a format: "rss20", "atom10" …
+/// The contract's name of a format: "rss20", "atom10" …
 std::string_view format_name(Format format);
 
 /// The contract's token for a repair: "malformed-xml" …; "" for none.

@@ -19,7 +19,7 @@ std::string_view attribute_of(const Media::Attributes& attributes, std::string_v
   return found == attributes.end() ? std::string_view() : std::string_view(found->second);
 }
 
-/// The first address of a srcset: `https://a.example/1.jpg 1500w, …`.
+/// The first URL of a srcset: `https://a.example/1.jpg 1500w, …`.
 std::string_view first_of_srcset(std::string_view srcset) {
   srcset = trim(srcset);
   srcset = srcset.substr(0, srcset.find_first_of(" \t\n"));
@@ -75,7 +75,7 @@ std::string picture_address(const Common& common) {
     const std::string_view srcset = first_of_srcset(attribute_of(element.attributes, "srcset"));
     for (const std::string_view url : {srcset, attribute_of(element.attributes, "href")}) {
       if (!is_http_url(url)) continue;
-      std::string safe = uri_of(resolve_safe_url("", url));  // extensions keep it as written
+      std::string safe = uri_of(resolve_safe_url("", url));  // extensions hold URLs as written
       if (is_usable(safe)) return safe;
     }
   }
@@ -94,7 +94,7 @@ std::string picture_address(const Common& common) {
   return {};
 }
 
-// Selects the entries to keep of a very long document.
+// Selects which entries of a very long document are kept.
 
 namespace {
 
@@ -114,7 +114,7 @@ bool may_be_entry(pugi::xml_node node) {
 }
 
 void reserve_entries(Feed& feed, std::size_t count, Allowance& allowance) {
-  const std::size_t affordable = allowance.memory() / 4 * 3 / sizeof(Entry);  // not all memory is for entries
+  const std::size_t affordable = allowance.memory() / 4 * 3 / sizeof(Entry);  // entries must leave some memory
   const std::size_t room = std::min({count, max_entries + slack, affordable});
   if (room <= feed.entries.capacity()) return;
   allowance.take((room - feed.entries.capacity()) * sizeof(Entry));
@@ -125,7 +125,7 @@ Entry* new_entry(Feed& feed, Allowance& allowance) {
   std::vector<Entry>& entries = feed.entries;
   ++feed.account.entries;
   if (entries.size() >= max_entries + slack) keep_newest(entries);
-  if (entries.size() == entries.capacity()) {  // old and new buffer coexist while it grows
+  if (entries.size() == entries.capacity()) {  // the old and new buffers coexist while it grows
     const std::size_t more = std::max<std::size_t>(16, entries.size());
     const std::size_t bytes = (entries.size() + more) * sizeof(Entry);
     if (!allowance.affords(bytes)) return nullptr;

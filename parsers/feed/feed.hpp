@@ -2,7 +2,7 @@
 //
 // Every std::string is valid UTF-8 without NUL or C0 controls except TAB and LF. Unless noted otherwise, "" means
 // absent, and URLs are absolute and http(s). `feedmill parse` prints these values as JSON (document_json.hpp); Redis
-// stores another form (storage/entry_fields.hpp).
+// stores them in another form (storage/records/entry_record.hpp).
 #pragma once
 
 #include <chrono>
@@ -22,7 +22,7 @@ namespace feedmill {
 
 /// A text construct: RFC 4287 §3.1, applied to every format.
 struct Text {
-  std::string value;  ///< plain text, or markup if `type` says so (sanitised unless raw markup was requested)
+  std::string value;  ///< plain text, or markup by its `type` (sanitised unless raw markup was requested)
   TextType type;
   SharedText base;       ///< xml:base in force, "" if none
   SharedText language;   ///< xml:lang in force, "" if none
@@ -40,9 +40,10 @@ struct Date {
   bool operator==(const Date&) const = default;
 };
 
+/// An author, contributor, publisher or owner.
 struct Person {
   std::string name, email, uri;
-  std::string avatar;  ///< address of a picture
+  std::string avatar;  ///< URL of a picture
 
   bool operator==(const Person&) const = default;
 };
@@ -55,13 +56,14 @@ struct Link {
   bool operator==(const Link&) const = default;
 };
 
+/// A category or tag; `scheme` identifies its vocabulary.
 struct Category {
   std::string term, scheme, label;
 
   bool operator==(const Category&) const = default;
 };
 
-/// A file that belongs to an entry. `length` in bytes, `duration` in seconds.
+/// A file attached to an entry. `length` in bytes, `duration` in seconds.
 struct Enclosure {
   std::string url, type, title;
   std::optional<std::uint64_t> length;
@@ -83,18 +85,18 @@ struct Generator {
   bool operator==(const Generator&) const = default;
 };
 
-/// An entry's content element; `src` if the content is stored elsewhere (atom:content src).
+/// An entry's content element; with `src` the content is stored elsewhere (atom:content src).
 struct Content {
   std::string value;
-  TextType type;              ///< of `value`
+  TextType type;              ///< type of `value`
   SharedText base, language;  ///< as in Text
   std::string src, src_type;  ///< set if there is no `value`
 
   bool operator==(const Content&) const = default;
 };
 
-/// An element of a namespace without fields of its own, kept unchanged: extensions.<prefix>.<name>[]. `prefix` is the
-/// usual one of a known namespace, else the document's in lower case; "" without namespace.
+/// An element kept unchanged because no field holds it: extensions.<prefix>.<name>[]. `prefix` is the usual one of a
+/// known namespace, else the document's in lower case; "" without a namespace.
 struct Element {
   using Attribute = std::pair<std::string, std::string>;
   std::string prefix, name, value;
@@ -126,7 +128,7 @@ struct Itunes {
   bool operator==(const Itunes&) const = default;
 };
 
-/// Media RSS: media:group merged with its children. Attribute lists keep the JSON names of the parse contract.
+/// Media RSS: media:group merged with its children. Attribute lists use the JSON names of the parse contract.
 struct Media {
   using Attributes = std::vector<std::pair<std::string, std::string>>;
   std::vector<Attributes> content, thumbnails, credits, peer_links;
@@ -141,7 +143,7 @@ struct Media {
 struct Geo {
   std::string type, coordinates, srs_name;
   std::optional<std::int64_t> srs_dimension;
-  std::vector<Geo> more;  ///< further shapes of the entry; they have no `more` themselves
+  std::vector<Geo> more;  ///< further shapes of the entry; their own `more` is empty
 
   bool operator==(const Geo&) const = default;
 };
@@ -184,7 +186,7 @@ struct Common {
   bool operator==(const Common&) const = default;
 };
 
-/// The feed an entry was taken from: atom:source, RSS source (then only `title` and `url`).
+/// The feed an entry was taken from: atom:source, or RSS source (only `title` and `url` are set).
 struct Source : Common {
   Text subtitle;
   std::string url;
@@ -192,9 +194,10 @@ struct Source : Common {
   bool operator==(const Source&) const = default;
 };
 
+/// One post of a feed.
 struct Entry : Common {
-  /// Identity of the post within its feed, never empty: `id`, else `link`, else "digest:" and a hash of title, date and
-  /// content (DESIGN §5). Over 1 KiB it is "sha256:<hex>" (SECURITY §3). Derived, never random.
+  /// The post's identity within its feed, never empty: `id`, else `link`, else "digest:" and a hash of title, date and
+  /// content (DESIGN §5). Over 1 KiB it becomes "sha256:<hex>" (SECURITY T19). Derived, never random.
   std::string guid;
   std::optional<bool> guid_is_permalink;
   Text summary;
@@ -202,19 +205,21 @@ struct Entry : Common {
   std::string comments, comments_feed, comment_api, external_url;
   std::vector<Source> source;  ///< none or one
   /// Ids of the feedmill stores that the post has passed through, oldest first: 32 lower-case hex digits each (WEBSUB
-  /// U17). At most limits::trail, plus one if there are more. Empty from other publishers.
+  /// U17). At most limits::trail, plus one if there are more. Empty for posts of other publishers.
   std::vector<std::string> via;
-  /// Names of the stored fields that were cut or dropped for the caps of SECURITY §3, separated by spaces; "" if none.
+  /// Names of the stored fields that were cut or dropped to meet the caps of SECURITY §3, separated by spaces; "" if
+  /// none.
   std::string truncated;
-  /// Hash of the item's source and everything else its reading depends on; 0 if not requested, not computable, or if
-  /// the item has flaws other than a missing guid.
+  /// Hash of the item's source and everything else that reading it depends on. 0 if not requested or not computable, if
+  /// the item has neither id nor link, or if it has flaws other than a missing guid.
   std::uint64_t item_hash = 0;
-  bool cut_short = false;   ///< the document ends within the entry, so its values may be incomplete …
-  bool half_named = false;  ///< … including its id or date, which may also be missing
+  bool cut_short = false;   ///< the document ends inside the entry, so its values may be incomplete …
+  bool half_named = false;  ///< … including its id or date, which may be missing
 
   bool operator==(const Entry&) const = default;
 };
 
+/// The format as recognised; a name without a version means that the version is unknown.
 enum class Format {
   rss090,
   rss091n,
@@ -236,12 +241,14 @@ enum class Format {
   cdf
 };
 
+/// RSS <cloud>: the rssCloud endpoint for update notifications, as written.
 struct Cloud {
   std::string domain, port, path, register_procedure, protocol;
 
   bool operator==(const Cloud&) const = default;
 };
 
+/// RSS <textInput>: a text box that the feed offers; `link` is its form's address.
 struct TextInput {
   std::string title, description, name, link;
 
@@ -255,18 +262,18 @@ struct Syndication {
   bool operator==(const Syndication&) const = default;
 };
 
-/// How the document was read. Not shown to readers; reading_report.hpp puts it into words.
+/// How the document was read. Not shown to readers; explain() in reading_report.hpp puts it into words.
 struct Account {
   EncodingRule encoding_rule = EncodingRule::standard;
-  std::string encoding_named;  ///< the label that should have decided but cannot be right, "" if none
+  std::string encoding_named;  ///< the label that should have applied but cannot be right, "" if none
   EncodingRule named_by = EncodingRule::standard;
-  std::size_t replaced = 0, dropped = 0;  ///< undecodable sequences, characters forbidden in XML
+  std::size_t replaced = 0, dropped = 0;  ///< number of undecodable sequences; of characters forbidden in XML
   std::string fault;                      ///< the first error in the XML or JSON, "" if none
-  std::size_t fault_line = 0;             ///< its line, from 1; 0 if unknown
+  std::size_t fault_line = 0;             ///< line of `fault`, from 1; 0 if unknown
   bool salvaged = false;                  ///< read from a repaired copy of the document
-  bool wrapped = false;                   ///< the feed was inside another document
+  bool wrapped = false;                   ///< the feed was inside another document, such as a page
   std::string base;                       ///< base of relative URLs where no xml:base is in force
-  std::size_t entries = 0;                ///< number in the document, including those over the cap
+  std::size_t entries = 0;                ///< number of entries in the document, including those over the cap
 
   bool operator==(const Account&) const = default;
 };
@@ -293,14 +300,14 @@ struct Feed : Common {
   std::string encoding;  ///< label used to decode, lower case
   Bozo bozo = Bozo::none;
   std::string bozo_detail;
-  bool cut_short = false;  ///< the text ends before the document does: entries missing here may still be listed
+  bool cut_short = false;  ///< the text ends before the document does: posts missing here may still be in the feed
   std::vector<std::pair<std::string, std::string>> namespaces;  ///< prefix → URI as declared
-  std::vector<std::pair<Flaw, std::uint32_t>> flaws;            ///< each at most once, with its count
+  std::vector<std::pair<Flaw, std::uint32_t>> flaws;            ///< each flaw at most once, with its count
   Account account;
 
   Text subtitle;
   std::string docs, rating, self, next, prev, first, last, error_reports_to;
-  std::string prev_archive;  ///< RFC 5005 §4
+  std::string prev_archive;  ///< previous archive document (RFC 5005 §4)
   std::optional<std::string> new_location;
   std::vector<std::string> hubs;
   std::optional<std::int64_t> ttl;  ///< minutes
@@ -312,8 +319,8 @@ struct Feed : Common {
 
   std::vector<Entry> entries;    ///< in document order
   std::vector<KnownItem> known;  ///< skipped items, in document order
-  std::uint64_t context = 0;     ///< of item hashes: see DocumentHints::context
-  bool has_counters = false;     ///< items have counters, which their hashes leave out (counters.hpp)
+  std::uint64_t context = 0;     ///< context of the item hashes: see DocumentHints::context
+  bool has_counters = false;     ///< items contain counters, which their hashes leave out (item_hash.hpp)
   std::vector<DeletedEntry> deleted;
 
   bool operator==(const Feed&) const = default;

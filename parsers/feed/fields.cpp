@@ -10,7 +10,7 @@ namespace {
 
 bool set_text(const Reading& in, Slot slot, Text& field, TextKind kind) {
   Text text = read_text(in, kind);
-  // An empty element does not replace a value.
+  // An empty element does not replace an existing value.
   if (text.value.empty() && field.present && !field.value.empty()) return true;
   if (field.present && field.value.empty()) in.target.yield(slot, false);
   if (!take(in, slot)) return false;
@@ -34,7 +34,7 @@ Text* subtitle_of(Target& target) {
   return target.source != nullptr ? &target.source->subtitle : nullptr;
 }
 
-// Prefers links for people: HTML before others.
+// Rank of an alternate link: HTML pages, which are for people, win over other types.
 int alternate_rank(const Link& link) {
   if (link.type.empty() || link.type == "text/html" || link.type == "application/xhtml+xml") return 1;
   return 2;
@@ -127,8 +127,8 @@ void set_link(const Reading& in, const std::string& url, int rank) {
   in.xml.allowance().take(url);
 }
 
-// Resolves links to other documents of the feed against this document instead of the site's page. Replaces `href` by
-// the result.
+// Resolves a link to another document of the feed against this document rather than the site's page; `href` becomes the
+// result.
 void read_feed_link(const Reading& in, std::string_view rel, std::string& href) {
   struct Relation {
     std::string_view rel;
@@ -185,11 +185,9 @@ void add_link(const Reading& in, Link link) {
 }
 
 bool read_link(const Reading& in) {
-  if (in.target.common.links.size() >= max_links) return true;  // checked before resolving any link
+  if (in.target.common.links.size() >= max_links) return true;  // checked before any link is resolved
   std::string url = in.url();
-  if (url.empty() && in.xml.has_attribute(in.node, "href"))
-    url = in.url("href");  // Atom's form, used in another
-                           // format
+  if (url.empty() && in.xml.has_attribute(in.node, "href")) url = in.url("href");  // Atom's form
   if (url.empty()) url = in.xml.url(in.xml.attribute(in.node, Ns::rdf, "resource"));
   if (url.empty()) return in.text().empty();
   Link link;
@@ -206,7 +204,7 @@ bool read_link(const Reading& in) {
 }
 
 Person read_person(const Reading& in) {
-  // Blogger's gd:image, media:thumbnail, GNU social's link, avatar.
+  // The avatar in any of its forms: Blogger's gd:image, media:thumbnail, GNU social's link, an avatar element.
   const auto avatar = [&](pugi::xml_node node, std::string_view name) -> std::string {
     if (iequals(name, "image")) return in.xml.url(in.xml.attribute(node, "src"));
     if (iequals(name, "thumbnail")) return in.xml.url(in.xml.attribute(node, "url"));
@@ -297,7 +295,7 @@ bool read_identifier(const Reading& in) {
 bool read_comments(const Reading& in) {
   if (in.target.entry == nullptr) return false;
   const std::string text = in.text();
-  if (text.find_first_of(" \n\t") != std::string::npos) return false;  // text, not an address
+  if (text.find_first_of(" \n\t") != std::string::npos) return false;  // prose, not a URL
   std::string url = in.xml.url(text);
   if (url.empty()) return text.empty();
   if (url == in.target.entry->comments) return true;

@@ -1,4 +1,4 @@
-// Places: GeoRSS simple and GML, W3C geo. Converted to GeoJSON's types and coordinates, longitude first.
+// Places: GeoRSS Simple and GML, W3C geo. Converts them to GeoJSON types and coordinates, longitude first.
 #include <charconv>
 #include <cmath>
 #include <vector>
@@ -12,7 +12,7 @@ namespace {
 constexpr std::size_t max_numbers = 20'000;
 constexpr std::size_t max_shapes = 64;
 
-// Numbers separated by white space or commas; empty if there is anything else.
+// Numbers separated by white space or commas; empty if the text holds anything else.
 std::optional<std::vector<double>> read_numbers(std::string_view text) {
   std::vector<double> numbers;
   while (!text.empty()) {
@@ -35,7 +35,7 @@ void append_number(std::string& out, double value) {
   out.append(buffer.data(), end);
 }
 
-// Appends one position as JSON. The feed gives latitude first unless `swap` is false.
+// Appends one position as JSON. Positions come latitude first and are swapped, unless `swap` is false.
 void append_position(std::string& out, const double* at, std::size_t dimension, bool swap) {
   out += '[';
   append_number(out, at[swap ? 1 : 0]);
@@ -57,7 +57,7 @@ std::string positions(const std::vector<double>& numbers, std::size_t dimension,
   return out + "]";
 }
 
-// Builds a shape from its numbers; without coordinates if there are too few.
+// Builds a shape from its numbers; its type stays "" if there are too few.
 Geo shape(std::string_view type, std::string_view text, std::size_t dimension, bool swap) {
   Geo geo;
   const std::optional<std::vector<double>> numbers = read_numbers(text);
@@ -74,7 +74,7 @@ Geo shape(std::string_view type, std::string_view text, std::size_t dimension, b
   return geo;
 }
 
-// The first readable shape becomes the entry's place, later ones go to `more`.
+// Stores a shape: the first readable one becomes the entry's place, later ones go to `more`.
 bool store(const Reading& in, Geo geo) {
   Rare<Geo>& held = in.target.common.geo;
   if (geo.type.empty()) {  // unreadable: keep it as an extension
@@ -89,7 +89,7 @@ bool store(const Reading& in, Geo geo) {
     append(in, held->more, std::move(geo));
     return true;
   }
-  if (has_place && held->coordinates != geo.coordinates) append(in, geo.more, std::move(*held));  // W3C's pair
+  if (has_place && held->coordinates != geo.coordinates) append(in, geo.more, std::move(*held));  // W3C's point
   place_of(in, held) = std::move(geo);
   return true;
 }
@@ -105,8 +105,8 @@ bool read_simple(const Reading& in) {
 
 inline constexpr std::string_view point = "Point", line = "LineString", polygon = "Polygon", box = "Box";
 
-// Whether a reference system puts latitude first, as EPSG codes of geographic systems do and as is assumed without a
-// name. Others put longitude first or measure in metres: no swap.
+// Whether a reference system puts latitude first: so do EPSG codes of geographic systems, and so it is assumed of
+// unknown names. Projected systems put longitude first or measure in metres.
 bool latitude_first(std::string_view srs) {
   if (srs.empty()) return true;
   const std::size_t last = srs.find_last_of(":#/");
@@ -116,7 +116,7 @@ bool latitude_first(std::string_view srs) {
          *code == 3906;
 }
 
-// GML 3.1 §10, and GML 2's coordinates element; the first shape inside counts. Iterative.
+// GML 3.1 §10, and GML 2's coordinates element; the first shape inside is used. Iterative.
 bool read_where(const Reading& in) {
   Geo geo;
   std::string srs, type;
@@ -150,7 +150,7 @@ bool read_where(const Reading& in) {
           found = iequals(name, "upperCorner");
           if (found) geo.coordinates = shape("Box", corners, dimension, latitude_first(srs)).coordinates;
         } else {
-          // GML 2's coordinates have longitude first, as "x,y x,y".
+          // GML 2's coordinates put longitude first: "x,y x,y".
           const bool swap = !iequals(name, "coordinates") && latitude_first(srs);
           if (type == "Point" && geo.srs_dimension == std::nullopt) {
             const auto numbers = read_numbers(text);
@@ -174,7 +174,7 @@ bool read_where(const Reading& in) {
   return store(in, std::move(geo));
 }
 
-// W3C geo: latitude and longitude are separate, in either order; coordinates are built once both are known.
+// W3C geo: latitude and longitude are separate elements, in either order.
 bool read_degree(const Reading& in, bool latitude) {
   if (in.target.has(Slot::geo)) return false;  // a GeoRSS shape is more precise
   Geo geo = in.target.common.geo.value_or(Geo{});

@@ -58,11 +58,11 @@ constexpr std::array<std::string_view, 33> counter_names = {
     "leechers",      "likecount", "likes",         "numcomments", "playcount",     "replycount", "reposts",
     "retweets",      "seeders",   "seeds",         "sharecount",  "shares",        "starrating", "statistics",
     "upvotes",       "viewcount", "views",         "votes",       "votescount"};
-// Counters only under a usual prefix: elsewhere they can be content (a rank in sports, a total in a shop).
+// Counters only under a usual prefix; elsewhere these names can be content (a rank in sports, a total in a shop).
 constexpr std::array<std::string_view, 8> usual_counter_names = {"attr",  "community", "count", "hits",
                                                                  "peers", "points",    "rank",  "total"};
-// Usual prefixes of vocabularies with counters. If a document binds one to another vocabulary, changes of only such
-// elements are read once a day.
+// Usual prefixes of vocabularies with counters. If a document binds one to another vocabulary, items that changed only
+// in such elements are read again only once a day.
 constexpr std::array<std::string_view, 10> usual_prefixes = {"digg", "gd",    "hatena", "media",   "newznab",
                                                              "nyaa", "slash", "thr",    "torrent", "torznab"};
 constexpr std::size_t longest_name = 24;
@@ -110,7 +110,7 @@ std::size_t end_of_opaque(std::string_view text, std::size_t at) {
   return at;
 }
 
-/// Appends a tag without `thr:count` and `thr:updated` of links to replies (RFC 4685 §4).
+/// Appends a tag without its `thr:` attributes: reply links carry the counters thr:count and thr:updated (RFC 4685 §4).
 void append_tag(std::string& out, std::string_view tag) {
   for (std::size_t at = tag.find(" thr:"); at != npos; at = tag.find(" thr:")) {
     const std::size_t open = tag.find_first_of("\"'", at);
@@ -145,7 +145,7 @@ bool may_have_counters(std::string_view start_tags) {
 std::string_view without_counters(std::string_view item, std::string& buffer) {
   buffer.clear();
   std::size_t copied = 0;
-  int unclosed = 0;  // unclosed elements; each costs a search of the rest
+  int unclosed = 0;  // elements without an end tag; each costs a search of the rest
   for (std::size_t at = item.find('<'); at != npos && unclosed < 8; at = item.find('<', at)) {
     if (const std::size_t behind = end_of_opaque(item, at); behind != at) {
       at = behind;

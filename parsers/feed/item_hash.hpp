@@ -1,5 +1,5 @@
-// Hashes of items, and the counters in them: an unchanged item need not be read again, and counters never change it.
-// Internal to parsers/, except for DocumentHints.
+// Hashes of items, which allow skipping unchanged ones, and the counters in items, which never make an item count as
+// changed. Internal to parsers/, except for DocumentHints.
 #pragma once
 
 #include <cstdint>
@@ -15,28 +15,28 @@ namespace feedmill {
 /// Hashes `text` with `seed`; never 0, which means no hash.
 std::uint64_t chained_hash(std::uint64_t seed, std::string_view text);
 
-/// Records a known item and its position instead of building an entry. False if it is not in `known`, which is sorted.
+/// If `hash` is in `known` (sorted), records the item and its position instead of building an entry, and returns true.
 bool pass_over(Feed& feed, std::span<const std::uint64_t> known, std::uint64_t hash);
 
-/// Whether an entry without authors inherits those of its source, else of its feed.
+/// Whether an entry without authors inherits those of its source or else its feed.
 constexpr bool inherits_authors(Format format) {
   return format >= Format::atom01 && format <= Format::json11;
 }
 
-/// Context of item hashes: skipping known items is valid only if this equals the context of the document they come
-/// from. Known only after reading.
+/// Context of the feed's item hashes: known items may be skipped only if it equals the context of the document that the
+/// hashes come from. Available only after reading.
 std::uint64_t context_of(const Feed& feed);
 
 /// Hashes the items of one XML document.
 class XmlItems {
  public:
-  /// `seed`: hash of everything besides the text that reading depends on; 0: no hashing. Items in `known` are skipped.
-  /// All references must outlive this.
+  /// `seed`: hash of everything outside the items that reading them depends on; 0: no hashing. Items in `known` are
+  /// skipped. All references must outlive this object.
   XmlItems(const XmlDocument& xml, Feed& feed, std::uint64_t seed, std::span<const std::uint64_t> known)
       : xml_(xml), feed_(feed), seed_(seed), known_(known) {}
 
-  /// Hash of the item's source without counters, the enclosing start tags and the base addresses; 0 if reading depends
-  /// on anything else.
+  /// Hash of the item's source without counters, the enclosing start tags and the base URLs; 0 if reading the item
+  /// depends on anything else.
   std::uint64_t hash(pugi::xml_node item);
   bool pass_over(std::uint64_t hash) { return feedmill::pass_over(feed_, known_, hash); }
 
@@ -45,23 +45,23 @@ class XmlItems {
   Feed& feed_;
   std::uint64_t seed_;
   std::span<const std::uint64_t> known_;
-  pugi::xml_node parent_;  // parent of the last item
+  pugi::xml_node parent_;  // parent of the most recent item
   std::uint64_t around_ = 0;
-  bool may_count_ = false;  // the start tags around it declare vocabularies of counters
-  std::string counted_;     // an item without its counters
+  bool may_count_ = false;  // the start tags around the items declare vocabularies of counters
+  std::string counted_;     // buffer: an item without its counters
 };
 
-// Counters in feed items: views, ratings, comments. They change at every poll and are never news. Pure; linear.
+// Counters in feed items: views, ratings, comments. They change between polls and never count as news. Pure; linear.
 
-/// Whether an element of an extension is a counter: `slash:comments`, `thr:total`, `media:statistics`, `nyaa:seeders`,
-/// `views` of any vocabulary. Case, `-` and `_` of the name do not count.
+/// Whether an extension element is a counter: `slash:comments`, `thr:total`, `media:statistics`, `nyaa:seeders`,
+/// `views` of any vocabulary. Ignores case, `-` and `_` in the name.
 bool is_counter(std::string_view prefix, std::string_view local_name);
 
-/// Whether the start tags around the items declare a usual prefix of counters.
+/// Whether the start tags around the items declare a prefix that is usual for counters.
 bool may_have_counters(std::string_view start_tags);
 
-/// The source of an XML item without the elements and attributes that are counters under their usual prefixes. Refers
-/// to `item` when it has none, else to `buffer`.
+/// The source of an XML item without the elements and attributes that are counters under their usual prefixes. The
+/// result points into `item` if there are none, else into `buffer`.
 std::string_view without_counters(std::string_view item, std::string& buffer);
 
 }  // namespace feedmill

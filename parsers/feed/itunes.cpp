@@ -29,8 +29,8 @@ bool read_number(const Reading& in) {
   return number && value == number;
 }
 
-// Apple: other values have no effect. The word may be capitalised, with nothing around it. Other spellings also go to
-// the extensions; normalise.cpp turns them into the stored value.
+// Whether the value is `word` as Apple accepts it, first letter in either case; Apple ignores any other value. Other
+// spellings also go to the extensions, from which normalise.cpp derives the stored value.
 bool says(const Reading& in, std::string_view word) {
   const std::string_view value = in.node.child_value();
   return value.size() == word.size() && to_lower(value[0]) == word[0] && value.substr(1) == word.substr(1);
@@ -49,7 +49,7 @@ bool read_itunes_title(const Reading& in) {
   return read_string<&Itunes::title>(in);
 }
 
-// Other values go to the extensions.
+// Values other than these two go to the extensions.
 bool read_itunes_type(const Reading& in) {
   const std::string type = lower(in.text());
   if (type != "episodic" && type != "serial") return false;
@@ -143,7 +143,7 @@ std::string category_text(XmlDocument& xml, pugi::xml_node node) {
 constexpr std::size_t category_levels = 4;  // Apple allows two
 constexpr std::size_t max_categories = 64;  // per level
 
-// False if it exceeds category_levels or max_categories.
+// False if the categories exceed category_levels or max_categories.
 bool read_levels(const Reading& in, pugi::xml_node node, std::vector<ItunesCategory>& to, std::size_t levels) {
   ItunesCategory category;
   category.text = category_text(in.xml, node);

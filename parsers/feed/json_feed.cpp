@@ -18,9 +18,9 @@ using simdjson::dom::element_type;
 using simdjson::dom::object;
 
 constexpr std::size_t max_json_depth = 64;  // SECURITY §3
-constexpr std::size_t max_contents = 16;    // per item, whose members may be repeated
+constexpr std::size_t max_contents = 16;    // per item; an item may repeat a member
 
-// Trimmed, without the characters that only escapes may introduce (SECURITY X3).
+// Trimmed, without the characters that only escapes can introduce (SECURITY X3).
 std::string clean(std::string_view text) {
   std::string out(trim(text));
   std::size_t to = 0;
@@ -36,7 +36,7 @@ std::string clean(std::string_view text) {
   return out;
 }
 
-// A scalar as text: an id may be a number. "" for anything else.
+// A scalar as text (an id may be a number); "" for anything else.
 std::string scalar(const element& value) {
   switch (value.type()) {
     case element_type::STRING:
@@ -72,7 +72,7 @@ class JsonFeedReader {
         known_(known) {}
 
   void read(const object& root) {
-    // Read first: relative URLs resolve against the site's own address.
+    // Read first, because relative URLs resolve against the site's own address.
     for (const auto [key, value] : root) {
       if (key == "home_page_url") feed_.link = url(value);
     }
@@ -83,7 +83,7 @@ class JsonFeedReader {
       if (allowance_.spent()) break;
       field(key, value);
     }
-    // The format has no feed date: use the newest of its items.
+    // JSON Feed has no feed date: use the newest dates of the items.
     for (const Entry& entry : feed_.entries) {
       if (entry.published.time > feed_.published.time) feed_.published = entry.published;
       if (entry.updated.time > feed_.updated.time) feed_.updated = entry.updated;
@@ -91,7 +91,7 @@ class JsonFeedReader {
   }
 
  private:
-  // The text of a scalar to keep; "" once the allowance is spent.
+  // The text of a scalar that will be kept; "" once the allowance is spent.
   std::string text(const element& value) {
     if (allowance_.spent()) return {};
     std::string out = scalar(value);
@@ -176,13 +176,13 @@ class JsonFeedReader {
         if (key == "type") type = text(inner);
         if (key == "url") address = url(inner);
       }
-      // Others (such as rssCloud) use another protocol.
+      // Other types (such as rssCloud) use another protocol.
       const bool websub = type.empty() || iequals(type, "websub") || iequals(type, "pubsubhubbub");
       if (websub && !address.empty() && feed_.hubs.size() < 16) feed_.hubs.push_back(std::move(address));
     }
   }
 
-  // `authors` (1.1) and `author` (1.0): the latter is added unless listed in the former.
+  // `authors` (1.1) and `author` (1.0); the author of 1.0 is skipped if it is in the list of 1.1.
   void authors(Common& common, std::string_view key, const element& value) {
     array list;
     if (key == "authors" && value.get(list) == simdjson::SUCCESS) {
@@ -197,7 +197,7 @@ class JsonFeedReader {
     }
   }
 
-  // Inserts a person at `place` and advances it.
+  // Inserts a person at `place` and advances `place`.
   void author(Common& common, const element& value, std::size_t& place) {
     Person person;
     object fields;
@@ -212,7 +212,7 @@ class JsonFeedReader {
     } else {
       person = parse_person(text(value));
     }
-    // Capped here because items inherit them (SECURITY L5).
+    // Capped here because items inherit these values (SECURITY L5).
     for (std::string* name : {&person.name, &person.email}) name->resize(utf8_prefix(*name, limits::author).size());
     for (std::string* address : {&person.uri, &person.avatar}) {
       if (address->size() > limits::url) address->clear();
@@ -244,7 +244,7 @@ class JsonFeedReader {
     return out;
   }
 
-  // Unknown members: JSON Feed extensions begin with "_". Kept as text, objects with one level of members.
+  // Keeps unknown members (extensions, which begin with "_") as text; of objects, one level of members.
   void extension(Common& common, std::string_view key, const element& value) {
     if (common.extensions.size() >= 256) return;
     Element result;
@@ -293,7 +293,7 @@ class JsonFeedReader {
     }
   }
 
-  // Takes a skipped item's dates into account for the feed's.
+  // Includes the dates of a skipped item in the feed's dates.
   void take_dates(const object& fields) {
     for (const auto [key, inner] : fields) {
       if (key != "date_published" && key != "date_modified") continue;
@@ -348,7 +348,7 @@ class JsonFeedReader {
     }
   }
 
-  // feedmill's members on a re-published post: its original feed and the stores it has passed through.
+  // feedmill's members on a re-published post: its original feed, and the stores it has passed through.
   void republished(Entry& entry, const element& value) {
     object fields;
     if (value.get(fields) != simdjson::SUCCESS) return;
@@ -413,15 +413,15 @@ class JsonFeedReader {
   std::span<const std::uint64_t> known_;
 };
 
-// simdjson's memory per byte of text while parsing: 8 for the tape, 5/3 for strings, 4 for token positions.
+// Memory that simdjson takes per byte of text while parsing: 8 for the tape, 5/3 for strings, 4 for token positions.
 constexpr std::size_t parsing_multiple = 14;
 
-// Parses `text`, which gets the padding that simdjson reads past its end. Afterwards frees the parser's buffers and the
-// unused part of the tape, whose first word holds its length.
+// Parses `text`, adding the padding that simdjson reads past its end. Then frees the parser's buffers and the unused
+// part of the tape; the first word of the tape holds its length.
 simdjson::error_code parse_json(std::string& text, simdjson::dom::document& document, Allowance& allowance) {
   if (text.size() > allowance.memory() / parsing_multiple) return simdjson::CAPACITY;
   {
-    std::string padded;  // reserve() would double a string that has text
+    std::string padded;  // reserve() on the existing string would double it
     padded.reserve(text.size() + simdjson::SIMDJSON_PADDING);
     padded += text;
     text.swap(padded);
@@ -447,8 +447,8 @@ simdjson::error_code parse_json(std::string& text, simdjson::dom::document& docu
   return error;
 }
 
-// Hashes each element of the member "items" as written, 0 for an element that is not an object; empty if there is no
-// such member or more than one. `text` must have simdjson's padding.
+// Hashes each element of the member "items" as written, with 0 for an element that is not an object. Empty if there is
+// no such member, or more than one. `text` must have simdjson's padding.
 std::vector<std::uint64_t> hash_items(std::string& text, Allowance& allowance) {
   const std::size_t indexes = 5 * text.size();
   std::vector<std::uint64_t> hashes;

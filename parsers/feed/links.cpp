@@ -9,7 +9,8 @@
 namespace feedmill {
 namespace {
 
-/// Keeps absolute URLs unchanged: hubs compare topics byte for byte.
+/// Resolves a hub or topic; "" if invalid. Valid absolute URLs stay unchanged, because hubs compare topics byte for
+/// byte.
 std::string absolute(std::string_view base, std::string_view reference) {
   if (reference.size() > most_url_bytes) return {};
   std::string url = is_hub_url(reference) ? std::string(reference) : resolve_url(base, reference);
@@ -36,7 +37,7 @@ HubLinks hub_links(std::string_view link_header, std::string_view url, const std
   std::string header_self;
   for (const HeaderLink& link : read_link_header(link_header)) {
     const bool ascii = std::all_of(link.target.begin(), link.target.end(), [](char c) { return c > 0; });
-    if (!ascii) continue;  // the encoding of such bytes in a header is unknown
+    if (!ascii) continue;  // the encoding of non-ASCII bytes in a header is unknown
     if (!link.anchor.empty() && resolve_url(url, link.anchor) != url) continue;
     std::string target = absolute(url, link.target);
     if (link.has_rel("self") && header_self.empty()) header_self = target;
@@ -71,7 +72,7 @@ std::string_view take_token(std::string_view& rest, std::string_view stops) {
   return trim(token);
 }
 
-/// `rest` begins after the opening quote; an unclosed value takes the whole rest.
+/// The content of a quoted string; `rest` begins after the opening quote. Without a closing quote, all of `rest`.
 std::string take_quoted(std::string_view& rest) {
   std::string value;
   while (!rest.empty() && rest.front() != '"') {
@@ -125,7 +126,7 @@ class Reader {
 
  private:
   HeaderLink link_;
-  std::vector<std::string> seen_;  // which of the four names above
+  std::vector<std::string> seen_;  // names of the parameters already taken
 };
 
 }  // namespace

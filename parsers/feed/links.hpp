@@ -1,4 +1,4 @@
-// Links that a feed or its answer names: hubs, further pages, the Link header (RFC 8288).
+// Links from a feed or its HTTP response: hubs, further pages, the Link header (RFC 8288).
 #pragma once
 
 #include <cstddef>
@@ -12,39 +12,41 @@ namespace feedmill {
 
 inline constexpr std::size_t most_hubs = 4, most_url_bytes = 2048;  // per document; per hub or topic
 
-/// Whether a URL is valid for a hub or topic: absolute, http or https, no credentials, ASCII without spaces and control
+/// Whether a URL may be a hub or topic: absolute, http or https, no credentials, ASCII without spaces and control
 /// characters, at most 2048 bytes. Linear, pure.
 bool is_hub_url(std::string_view url);
 
-/// Hubs, and the topic to subscribe to.
+/// The hubs of a feed, and the topic to subscribe to.
 struct HubLinks {
-  std::vector<std::string> hubs;  ///< http and https, at most 4, https first, else in order
-  std::string topic;              ///< absolute; if written so, byte for byte; "" without hubs
+  std::vector<std::string> hubs;  ///< http and https, at most 4; https first, otherwise in order
+  std::string topic;              ///< absolute; byte for byte as written if possible; "" without hubs
 
   bool operator==(const HubLinks&) const = default;
 };
 
-/// Hubs and topic from a document and its header. If the Link headers name a hub, they win over the body as a whole; a
-/// missing topic is taken from the body, else from the final URL (WEBSUB §2). `link_header`: all Link lines, joined
-/// by ", "; `url`: the final URL, absolute; `body_hubs` and `body_self` are absolute. Invalid hubs and topics (another
-/// scheme, credentials, more than 2048 bytes, spaces) are left out. Linear, pure.
+/// Hubs and topic from a document and its Link headers. If the headers name a hub, the hubs of the body are ignored.
+/// The topic comes from where the hubs are, else from the other place, else it is the final URL (WEBSUB D1, D2).
+/// `link_header`: all Link lines, joined by ", "; `url`: the final URL, absolute; `body_hubs` and `body_self` are
+/// absolute. Invalid hubs and topics (another scheme, credentials, more than 2048 bytes, spaces) are ignored. Linear,
+/// pure.
 HubLinks hub_links(std::string_view link_header, std::string_view url, const std::vector<std::string>& body_hubs,
                    std::string_view body_self);
 
-// The HTTP Link header (RFC 8288): a page's feeds, hub and self of WebSub.
+// The HTTP Link header (RFC 8288), which names a page's feeds and WebSub's hub and self.
 
 /// One link of a Link header.
 struct HeaderLink {
   std::string target;             ///< the reference as written between < and >, trimmed
-  std::vector<std::string> rels;  ///< relation types in lower case
+  std::vector<std::string> rels;  ///< link relation types in lower case
   std::string type, title;
-  std::string anchor;  ///< the link's subject if it is not the page itself, else ""
+  std::string anchor;  ///< what the link is about, if not the page itself; else ""
 
+  /// `rel` in lower case.
   bool has_rel(std::string_view rel) const;
 };
 
 /// The links in a header value; join several header lines with ", " first. Follows RFC 8288 appendix B: the first of
-/// repeated parameters counts, unreadable parts are skipped. At most 256 links. Linear, pure.
+/// repeated parameters wins, unreadable parts are skipped. At most 256 links. Linear, pure.
 std::vector<HeaderLink> read_link_header(std::string_view value);
 
 }  // namespace feedmill

@@ -1,4 +1,4 @@
-// Media RSS 1.5: a group's children count as the entry's own.
+// Media RSS 1.5: the children of a group are read as the entry's own.
 #include <algorithm>
 #include <array>
 #include <initializer_list>
@@ -17,7 +17,7 @@ Media& media_of(const Reading& in) {
   return place_of(in, in.target.common.media);
 }
 
-// JSON name of an attribute, if it differs from that of Media RSS.
+// The JSON name of an attribute, where it differs from the name in Media RSS.
 std::string attribute_key(std::string_view name) {
   if (iequals(name, "fileSize")) return "file_size";
   if (iequals(name, "isDefault")) return "is_default";
@@ -47,12 +47,12 @@ const ElementTable& media_table() {
   return table;
 }
 
-/// Whether the element is part of a rendition's attribute list.
+/// Whether the element is stored as an attribute of the rendition that contains it.
 bool is_attribute(const XmlName& name) {
   return name.ns == Ns::media && (iequals(name.local, "title") || iequals(name.local, "description"));
 }
 
-// Elements inside content or a group describe the entry if it has none of its own.
+// Reads the elements inside media:content or a group, which describe the entry if it has none of its own.
 void read_inside(const Reading& in, int worse, bool is_rendition = false) {
   for (const pugi::xml_node child : ChildElements(in.node)) {
     const XmlDocument::Scope scope(in.xml, child);
@@ -74,7 +74,7 @@ bool read_group(const Reading& in) {
 bool read_media_content(const Reading& in) {
   Media& media = media_of(in);
   Media::Attributes attributes = attributes_of(in);
-  for (const pugi::xml_node child : ChildElements(in.node)) {  // several files, each with its own title
+  for (const pugi::xml_node child : ChildElements(in.node)) {  // each file may have its own title
     const XmlDocument::Scope scope(in.xml, child);
     const XmlName name = in.xml.name(child);
     if (attributes.size() >= max_items) break;
@@ -127,7 +127,7 @@ bool read_media_description(const Reading& in) {
   return (taken || in.is_kept) && !in.node.first_attribute();
 }
 
-// An element with a url also stays in the extensions: no field holds the url.
+// An element with attributes is also kept as an extension, because no field holds its url.
 bool read_media_copyright(const Reading& in) {
   const bool has_attributes = static_cast<bool>(in.node.first_attribute());
   return read_rights(has_attributes ? kept(in) : in) && !has_attributes;
@@ -155,7 +155,7 @@ bool read_media_keywords(const Reading& in) {
   return true;
 }
 
-// media:community: three elements with attributes, and tags.
+// media:community: three elements with attributes, and a list of tags.
 bool read_community(const Reading& in) {
   if (!take(kept(in), Slot::media_community)) return false;
   Media& media = media_of(in);
@@ -184,7 +184,7 @@ bool read_community(const Reading& in) {
       if (media.community.size() < max_items) add_value(in, media.community, text, prefix);
     }
   }
-  return false;  // for nested elements
+  return false;  // keeps nested elements as extensions
 }
 
 constexpr ElementRow media_elements[] = {

@@ -1,6 +1,6 @@
 // The small namespaces: Dublin Core, content, Creative Commons, feedburner, wfw, syndication, admin, Podlove chapters.
-// Elements with their own keys are read here; others (podcast:*, prism:*, slash:*, thr:* …) have no row and go to the
-// extensions whole.
+// Elements with fields of their own are read here; others (podcast:*, prism:*, slash:*, thr:* …) have no row and become
+// extensions unchanged.
 #include "parsers/feed/fields.hpp"
 #include "parsers/text/date.hpp"
 #include "parsers/text/limits.hpp"
@@ -10,7 +10,7 @@
 namespace feedmill {
 namespace {
 
-// Dublin Core in RDF: the text, or a description with a value and its taxonomy (RSS 1.0 module taxonomy).
+// Dublin Core in RDF: text, or a description with a value and its taxonomy (RSS 1.0 module taxonomy).
 bool read_subject(const Reading& in) {
   const ChildElements children(in.node);
   if (children.empty()) {
@@ -60,7 +60,7 @@ bool read_valid(const Reading& in) {
     if (iequals(key, "start")) place_of(in, in.target.common.valid_from) = read_date(std::string(trim(part)));
     if (iequals(key, "end")) place_of(in, in.target.common.valid_until) = read_date(std::string(trim(part)));
   }
-  return false;  // all of dcterms is also an extension
+  return false;  // all dcterms elements are also kept as extensions
 }
 
 template <ElementReader read>
@@ -71,9 +71,7 @@ bool and_extension(const Reading& in) {
 
 bool read_license(const Reading& in) {
   std::string url = in.xml.url(in.xml.attribute(in.node, Ns::rdf, "resource"));
-  if (url.empty() && in.text().find_first_of(" \n\t") == std::string::npos)
-    url = in.url();  // otherwise the licence's
-                     // name
+  if (url.empty() && in.text().find_first_of(" \n\t") == std::string::npos) url = in.url();  // else a name
   if (url.empty()) return false;
   auto& licenses = in.target.common.licenses;
   if (licenses.size() < 16 && std::find(licenses.begin(), licenses.end(), url) == licenses.end()) {
@@ -82,7 +80,7 @@ bool read_license(const Reading& in) {
   return true;
 }
 
-// The page that feedburner's link redirects to: preferred to that link, in either order.
+// The page that feedburner's link redirects to. It replaces that link, whichever comes first.
 bool read_original_link(const Reading& in) {
   std::string url = in.url();
   if (url.empty()) return false;
@@ -93,7 +91,7 @@ bool read_original_link(const Reading& in) {
 bool read_original_enclosure(const Reading& in) {
   std::string url = in.url();
   if (url.empty()) return true;
-  // normalise.cpp moves it into the first enclosure, which may come after this element.
+  // normalise.cpp moves the URL into the first enclosure, which may follow this element.
   append(in, in.target.common.extensions, {"feedburner", "origEnclosureLink", std::move(url), {}, {}});
   return true;
 }
@@ -116,7 +114,7 @@ bool read_syndication(const Reading& in) {
   auto& syndication = in.target.feed->syndication;
   if (!syndication) syndication.emplace();
   (*syndication).*field = in.text();
-  return false;  // also an extension
+  return false;  // also kept as an extension
 }
 
 bool read_generator_agent(const Reading& in) {
@@ -136,7 +134,7 @@ bool read_error_reports(const Reading& in) {
   return true;
 }
 
-// Podlove Simple Chapters 1.2; the first list counts, others are extensions.
+// Podlove Simple Chapters 1.2. The first list is used; further ones become extensions.
 bool read_chapters(const Reading& in) {
   if (!take(in, Slot::chapters)) return false;
   in.target.common.chapters_version = in.attribute("version");
@@ -172,7 +170,7 @@ bool read_play_image(const Reading& in) {
   return false;
 }
 
-// RFC 6721 §3. Also stays an extension: readers of the JSON find by and comment there.
+// RFC 6721 §3. Also kept as an extension, where consumers of the JSON find at:by and at:comment.
 bool read_deleted_entry(const Reading& in) {
   DeletedEntry deleted{in.attribute("ref"), {}};
   deleted.when.raw = in.attribute("when");
@@ -183,7 +181,7 @@ bool read_deleted_entry(const Reading& in) {
   return false;
 }
 
-// Stores that a re-published post has passed through (WEBSUB U17). Invalid ids are ignored.
+// The stores that a re-published post has passed through (WEBSUB U17). Invalid ids are ignored.
 bool read_via(const Reading& in) {
   if (in.target.entry == nullptr) return false;
   add_via(in.xml.allowance(), *in.target.entry, in.text());

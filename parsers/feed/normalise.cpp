@@ -32,7 +32,7 @@ std::string sha256_hex(std::string_view text) {
   return out;
 }
 
-// The longest prefix of raw markup within `max` that ends at a whole character, outside any tag and reference.
+// The longest prefix of raw markup within `max` bytes that ends outside any character, tag and reference.
 std::string_view markup_prefix(std::string_view markup, std::size_t max) {
   std::string_view kept = utf8_prefix(markup, max);
   const std::size_t open = kept.rfind('<');
@@ -68,7 +68,7 @@ class Normaliser {
     for (Entry& entry : feed_.entries) {
       const bool own_page =
           is_http_url(entry.link) && entry.link.size() <= limits::url && entry.link != entry.external_url;
-      allowance_.take(192);  // a digest for a guid, and its slot in `seen`
+      allowance_.take(192);  // a digest for the guid, and its slot in `seen`
       identity(entry);
       const std::uint64_t flaws = count_flaws();
       const SharedText base = own_page && afford(entry.link.size() + 64) ? SharedText(entry.link) : feed_base;
@@ -100,7 +100,7 @@ class Normaliser {
       const auto [first, is_new] = seen.emplace(entry.guid, &entry);
       if (is_new) continue;
       add_flaw(feed_, Flaw::duplicate_guid);
-      // Two items with one guid are distinguished by their links (DESIGN §5); a repeated item counts once.
+      // Two items with the same guid are distinguished by their links (DESIGN §5); a repeated item counts once.
       if (!entry.link.empty() && entry.link != entry.guid && entry.link != first->second->link) {
         entry.guid = guid_beside(entry.guid, entry.link);
         seen.emplace(entry.guid, &entry);
@@ -109,7 +109,7 @@ class Normaliser {
     if (!options_.whole_values) {
       spell(feed_);
       spell(feed_.subtitle.language);
-      for (Entry& entry : feed_.entries) spell(entry);  // done late: guids are made from links as written
+      for (Entry& entry : feed_.entries) spell(entry);  // last: guids are made from links as written
     }
     for (Entry& entry : feed_.entries) inherit(entry);
   }
@@ -132,9 +132,7 @@ class Normaliser {
     if (common.rights) markup(*common.rights, base, "rights", limits::description);
     if (common.info) markup(*common.info, base, {}, limits::summary);
     if (!common.authors.empty()) common.author = shown(common.authors->front());
-    if (common.geo && common.geo->type.empty())
-      common.geo->coordinates.clear();  // a lone latitude or longitude is not
-                                        // a place
+    if (common.geo && common.geo->type.empty()) common.geo->coordinates.clear();  // half a point
     original_enclosure(common);
     enclosures(common);
     close_addresses(common);
@@ -170,7 +168,7 @@ class Normaliser {
     }
   }
 
-  // Enclosures and the post's own page have other fields, so dropping their links loses nothing.
+  // Enclosures and the post's own page have fields of their own, so dropping such links loses nothing.
   void cap_links(std::vector<Link>& links) {
     std::size_t kept = 0;
     std::erase_if(links, [&](const Link& link) {
@@ -220,7 +218,7 @@ class Normaliser {
     return name;
   }
 
-  // Counts a loss for size in a stored field ("" if readers do not get the field).
+  // Counts a value that was cut or dropped for its size; `field` is the stored field, "" if readers do not receive it.
   void lost(std::string_view field, Flaw kind) {
     add_flaw(feed_, kind);
     if (truncated_ == nullptr || field.empty()) return;
@@ -256,8 +254,8 @@ class Normaliser {
     lost(field, Flaw::truncated);
   }
 
-  // The final check of every address that readers get, whatever its source: only the schemes in the closed lists of
-  // url.hpp stay.
+  // The final check of every URL that readers receive, whatever its source: only the schemes in the closed lists of
+  // url.cpp remain.
   void close(std::string& url, IsSafe is_safe) {
     if (url.empty() || is_safe(url)) return;
     url.clear();
@@ -322,8 +320,7 @@ class Normaliser {
     if (feed_.text_input) close(feed_.text_input->link, is_safe_url);
   }
 
-  // Converts addresses to URIs, languages to BCP 47 and file types to RFC 6838 (SECURITY X5). Hub addresses stay as
-  // written.
+  // Converts URLs to RFC 3986, languages to BCP 47 and file types to RFC 6838 (SECURITY X5). Hub URLs stay as written.
   void spell(Entry& entry) {
     spell(static_cast<Common&>(entry));
     spell(entry.summary.language);
@@ -352,7 +349,7 @@ class Normaliser {
     for (std::string* url : {&common.link, &common.icon, &common.logo, &common.favicon, &common.banner_image}) {
       spell_url(*url);
     }
-    std::erase_if(common.links, [](const Link& link) {  // a relation is a word or a URI (RFC 8288 §3.3)
+    std::erase_if(common.links, [](const Link& link) {  // a relation type is a word or a URI (RFC 8288 §3.3)
       return !std::ranges::all_of(link.rel, [](char c) { return c > 0x20 && c < 0x7f; });
     });
     for (Link& link : common.links) {
@@ -402,7 +399,7 @@ class Normaliser {
     }
   }
 
-  // Clears a value that is not of its attribute's type.
+  // Normalises the value of a Media RSS attribute; "" if the attribute does not allow it.
   void spell_attribute(std::string_view name, std::string& value) {
     if (name == "url" || name == "href") spell_url(value);
     if (name == "lang") value = language_tag(std::move(value));
@@ -416,7 +413,7 @@ class Normaliser {
     if (tag != *language) language = std::move(tag);
   }
 
-  // A category's scheme need not be an address: words, urn:, tag: and info: stay.
+  // A category's scheme may be something other than a URL: words, urn:, tag: and info: stay.
   void spell_scheme(std::string& scheme) {
     const std::string_view kind = url_scheme(scheme);
     if (kind.empty()) return;
@@ -425,25 +422,25 @@ class Normaliser {
     spell_url(scheme);
   }
 
-  // A URI is up to three times as long as its IRI.
+  // Converts an IRI to a URI, which may be three times as long.
   void spell_url(std::string& url) {
     const bool is_plain = std::ranges::all_of(url, [](char c) { return c > 0x20 && c < 0x7f; });
     if (!is_plain && !afford(2 * url.size() + 64)) return url.clear();
     url = uri_of(std::move(url));
   }
 
-  // feedburner:origEnclosureLink holds the original address behind feedburner's enclosure redirect.
+  // Restores the enclosure's own URL, which feedburner:origEnclosureLink gives for feedburner's redirect.
   static void original_enclosure(Common& common) {
     for (auto it = common.extensions.begin(); it != common.extensions.end(); ++it) {
       if (it->prefix != "feedburner" || it->name != "origEnclosureLink" || common.enclosures.empty()) continue;
-      if (!is_http_url(it->value)) continue;  // another vocabulary
+      if (!is_http_url(it->value)) continue;  // not feedburner's element
       common.enclosures.front().url = it->value;
       common.extensions.erase(it);
       return;
     }
   }
 
-  // Merges repeated enclosures (a link and an enclosure element for one file).
+  // Merges repeated enclosures (a link and an enclosure element for the same file).
   static void enclosures(Common& common) {
     if (common.enclosures.size() < 2) return;
     std::vector<Enclosure> kept;
@@ -471,7 +468,7 @@ class Normaliser {
 
   void clean(std::string& value, TextType type, const std::string& base, std::string_view field, std::size_t max) {
     if (options_.whole_values) max = value.size() * 8 + 4096;
-    max = std::min(max, value.size() + allowance_.memory() / 6);  // growing needs up to three copies
+    max = std::min(max, value.size() + allowance_.memory() / 6);  // while it grows there are up to three copies
     allowance_.step(1 + value.size() / 8);
     if (options_.html == HtmlPolicy::raw || !is_markup(type)) {
       if (value.size() <= max) return;
@@ -513,8 +510,8 @@ class Normaliser {
     }
   }
 
-  // An entry inherits from its source or feed. The value is held once but stored with each post, so each
-  // post is charged for it.
+  // SECURITY L6: an entry inherits authors from its source or feed, and the feed's language. The value is held once,
+  // but stored with each post, so each post is charged for it.
   void inherit(Entry& entry) {
     if (entry.authors.empty() && inherits_authors(feed_.format)) {
       const bool has_source = !entry.source.empty() && !entry.source.front().authors.empty();
@@ -533,7 +530,7 @@ class Normaliser {
     if (afford(language->size())) entry.language = language;
   }
 
-  // Copies of long values are made while memory lasts.
+  // Charges `bytes` for a copy of a long value; false if the memory does not suffice.
   bool afford(std::size_t bytes) {
     if (!allowance_.affords(bytes)) return false;
     allowance_.take(bytes);

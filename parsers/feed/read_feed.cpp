@@ -17,7 +17,8 @@
 namespace feedmill {
 namespace {
 
-// RFC 7303 §4, RFC 4287 §7, and types that servers use for JSON Feed. Other types are read too, but are bozo.
+// RFC 7303 §4, RFC 4287 §7, and the types that servers use for JSON Feed. Documents of other types are read as well,
+// but marked as bozo.
 bool is_feed_type(std::string_view content_type) {
   const std::string type = lower(trim(content_type.substr(0, content_type.find(';'))));
   if (type.empty()) return true;
@@ -50,7 +51,7 @@ Format rss_version(XmlDocument& xml, std::string_view doctype) {
 }
 
 Format rdf_version(XmlDocument& xml) {
-  // The vocabulary is the namespace of the channel or of an item; any declaration of it counts.
+  // The version follows from the namespace of the channel or of an item; any declaration of it is enough.
   for (const auto& [_, uri] : xml.declarations()) {
     const std::string_view name = namespace_name(uri);
     if (istarts_with(name, "my.netscape.com/rdf/simple/0.9") ||
@@ -82,7 +83,7 @@ bool has_child(const XmlDocument& xml, std::initializer_list<std::string_view> n
   return false;
 }
 
-// RDF has many uses; a feed has a channel or items, or at least declares the vocabulary.
+// RDF has many uses: a feed has a channel or items, or at least declares the RSS vocabulary.
 bool is_rss_in_rdf(const XmlDocument& xml) {
   const auto& declared = xml.declarations();
   return has_child(xml, {"channel", "item"}) ||
@@ -92,8 +93,8 @@ bool is_rss_in_rdf(const XmlDocument& xml) {
          });
 }
 
-// Recognises the format by the root element. A channel alone is CDF if it has CDF's attribute, else RSS without its
-// root.
+// Recognises the format by the root element. A root <channel> is CDF if it has CDF's attribute, else RSS that lacks its
+// root element.
 Recognised recognise(XmlDocument& xml, std::string_view doctype) {
   const pugi::xml_node root = xml.root();
   const XmlDocument::Scope scope(xml, root);
@@ -119,7 +120,7 @@ Recognised recognise(XmlDocument& xml, std::string_view doctype) {
   return {};
 }
 
-// Headers are untrusted: a value that is not plain printable text is treated as absent.
+// Headers are untrusted: a value that is not plain printable text counts as absent.
 std::string_view plain_header(std::string_view value) {
   const bool plain =
       value.size() <= 4096 && std::all_of(value.begin(), value.end(), [](char c) { return c >= ' ' && c <= '~'; });
@@ -130,9 +131,9 @@ ParseError not_a_feed(std::string detail) {
   return {ParseError::Code::not_a_feed, std::move(detail)};
 }
 
-// Seed of the item hashes, and the items to skip.
+// What XmlItems needs to hash and skip items.
 struct ItemHashing {
-  std::uint64_t seed = 0;  // 0: no hashes
+  std::uint64_t seed = 0;  // 0: no hashing
   std::span<const std::uint64_t> known;
 };
 
@@ -143,7 +144,7 @@ ItemHashing hashing(const DocumentHints& hints, std::string_view base) {
   return {chained_hash(rules, base), hints.known};
 }
 
-// Reads a properly nested document; empty if it is not a feed. `buffer` is a copy of `text`.
+// Reads a properly nested document; empty if it is not a feed. `buffer`: a copy of `text`.
 std::optional<Feed> read_tree(std::string_view text, std::string buffer, WellFormedness& check, const std::string& base,
                               bool mojibake, Allowance& allowance, ItemHashing hashing) {
   XmlDocument xml(text, std::move(buffer), std::move(check.entities), mojibake, allowance);
@@ -164,7 +165,7 @@ std::optional<Feed> read_tree(std::string_view text, std::string buffer, WellFor
   return feed;
 }
 
-// Describes a document that is not a feed: its first element, or why there is none.
+// Describes a document that is not a feed, by its first element or the lack of one.
 std::string what_else(std::string_view text, const WellFormedness& check) {
   std::size_t at = text.find('<');
   while (at != std::string_view::npos && at + 1 < text.size() && (text[at + 1] == '?' || text[at + 1] == '!')) {
@@ -178,7 +179,7 @@ std::string what_else(std::string_view text, const WellFormedness& check) {
   return check.ok() ? what : what + "; " + check.detail;
 }
 
-// A document exceeding the memory allowed for its length is read as if it ended there (SECURITY §3).
+// Marks a feed that exceeded the memory for its length as truncated after the last entry read (SECURITY §3).
 void end_at_cap(Feed& feed) {
   add_flaw(feed, Flaw::truncated);
   feed.cut_short = true;
@@ -188,16 +189,17 @@ void end_at_cap(Feed& feed) {
   feed.bozo_detail = "there is more in it than its length allows";
 }
 
-// The tree may take three quarters of the remaining memory. Longer texts need more room later, but make a smaller tree.
+// The tree may take three quarters of the remaining memory. A longer text needs more memory later, but then has the
+// smaller tree.
 std::size_t share_of_tree(const Allowance& allowance) {
   return allowance.memory() / 4 * 3;
 }
 
 boost::system::result<Feed, ParseError> read_xml(std::string_view body, Decoded& decoded, const std::string& base,
                                                  Allowance& allowance, const ItemHashing& hashing) {
-  // The tree is built from a copy, and inline markup needs the source: the body itself serves if it is unchanged.
+  // The tree is built from a copy, and inline markup needs the source; an unchanged body serves as the source.
   const std::string source = decoded.verbatim ? std::string{} : decoded.text;
-  std::size_t beside = decoded.text.capacity() + source.capacity();  // memory besides body and feed
+  std::size_t beside = decoded.text.capacity() + source.capacity();  // memory in addition to body and feed
   allowance.take(source);
   const std::string_view text = decoded.verbatim ? body.substr(body.size() - decoded.text.size()) : source;
   WellFormedness check = check_well_formed(text, share_of_tree(allowance));
@@ -228,7 +230,8 @@ boost::system::result<Feed, ParseError> read_xml(std::string_view body, Decoded&
         feed->entries.back().half_named = salvaged.in_name;
       }
     }
-    // A feed inside something else (a page, a message, a comment) must look like a feed: pages carry RDF of their own.
+    // A feed inside something else (a page, a message, a comment) must look like a feed: pages contain RDF of their
+    // own.
     const bool wrapped = check.nested;
     if (feed && wrapped && feed->entries.empty() && !feed->title.present) feed.reset();
     if (!feed) return not_a_feed(what_else(text, check));
@@ -253,14 +256,15 @@ boost::system::result<Feed, ParseError> read_xml(std::string_view body, Decoded&
   return std::move(*feed);
 }
 
-// The first language that a Content-Language header lists.
+// The first language in a Content-Language header.
 std::string first_language(std::string_view header) {
   std::string language(trim(header.substr(0, header.find(','))));
   std::replace(language.begin(), language.end(), '_', '-');
   return language;
 }
 
-// Whether skipped items would be read as before, and no entries over the cap are involved.
+// Whether skipping known items gives the result of a full reading: their context is unchanged, and no entry is over the
+// cap.
 bool may_pass_over(const Feed& feed, const DocumentHints& hints) {
   return feed.context == hints.context && !feed.cut_short && feed.account.entries <= max_entries;
 }

@@ -16,8 +16,8 @@
 namespace feedmill {
 namespace {
 
-constexpr std::size_t max_extension_depth = 12;       // deeper ones are dropped: foreign data, kept as a courtesy
-constexpr std::size_t max_extension_elements = 4096;  // per top element
+constexpr std::size_t max_extension_depth = 12;       // deeper elements are dropped
+constexpr std::size_t max_extension_elements = 4096;  // per top-level element
 
 std::size_t hash(Ns ns, std::string_view name) {
   std::size_t value = static_cast<std::size_t>(ns) * 0x9E3779B1U + name.size();
@@ -25,7 +25,7 @@ std::size_t hash(Ns ns, std::string_view name) {
   return value ^ (value >> 29);
 }
 
-// RFC 4287 §4.1.3.3 (6): neither text nor XML.
+// RFC 4287 §4.1.3.3 (6): the content is base64 if it is neither text nor XML.
 bool is_base64(std::string_view mode, std::string_view declared) {
   if (iequals(mode, "base64")) return true;
   const std::string type = bare_type(declared);
@@ -39,7 +39,7 @@ bool is_other_xml(std::string_view declared) {
   return !is_markup(TextType(type)) && (type.ends_with("+xml") || type.ends_with("/xml"));
 }
 
-// The single <div> that wraps an XHTML construct (RFC 4287 §3.1.1.3); null if there is anything else.
+// The single <div> that wraps an XHTML construct (RFC 4287 §3.1.1.3); null if the construct holds anything else.
 pugi::xml_node wrapper(pugi::xml_node node) {
   pugi::xml_node only;
   for (pugi::xml_node child = node.first_child(); child; child = child.next_sibling()) {
@@ -52,7 +52,7 @@ pugi::xml_node wrapper(pugi::xml_node node) {
   return iequals(colon == std::string_view::npos ? name : name.substr(colon + 1), "div") ? only : pugi::xml_node{};
 }
 
-// CDATA sections are meaningful only in XML: as text they are escaped.
+// Replaces CDATA sections, which have a meaning only in XML, by escaped text.
 std::string without_cdata(std::string_view markup) {
   constexpr std::string_view open = "<![CDATA[";
   std::string out;
@@ -74,7 +74,8 @@ std::string without_cdata(std::string_view markup) {
   return out.append(markup);
 }
 
-// Markup of an HTML text that also contains elements (RFC 4287 §3.1.1.2 forbids this): both are markup.
+// Decodes an HTML text that also contains elements (RFC 4287 §3.1.1.2 forbids this): the escaped and the inline part
+// are both markup.
 std::string with_escaped_markup(std::string_view markup) {
   std::string out;
   while (!markup.empty()) {
@@ -172,7 +173,7 @@ void read_element(const ElementTable::Match& match, const Reading& in) {
     add_extension(in.xml, in.node, in.name, in.target.common.extensions);
     return;
   }
-  // Attributes of other vocabularies (thr:count on a link) are kept under these.
+  // Attributes of other vocabularies (thr:count on a link) become extensions of those vocabularies.
   for (pugi::xml_attribute a = in.node.first_attribute(); a; a = a.next_attribute()) {
     const char* key = a.name();
     if (std::strchr(key, ':') == nullptr || std::strncmp(key, "xml", 3) == 0) continue;
@@ -212,7 +213,7 @@ void add_extension(const XmlDocument& xml, pugi::xml_node top, const XmlName& to
   };
   Element root;
   fill(root, top, top_name);
-  // Depth first with an explicit stack; parents are referred to by index path, as vectors move their elements.
+  // Depth first with an explicit stack. Parents are addressed by index path, because vectors move their elements.
   struct Level {
     pugi::xml_node next;
     std::size_t index;
@@ -255,7 +256,8 @@ Text read_text(const Reading& in, TextKind kind) {
     const bool escaped_too = !type.empty() && text.type == "text/html" && has_tag(in.xml.deep_text(in.node));
     const bool may_wrap = escaped_too || (atom10 && text.type == "application/xhtml+xml");
     const pugi::xml_node div = may_wrap ? wrapper(in.node) : pugi::xml_node{};
-    // Inline markup, whatever the type: publishers forget to escape. Other XML is shown as written.
+    // Inline markup of any type is read as XHTML, because publishers forget to escape it. Other XML is shown as
+    // written.
     if (!is_other_xml(type)) text.type = TextType("xhtml");
     if (div) {
       const XmlDocument::Scope scope(in.xml, div);
@@ -357,7 +359,7 @@ std::string display_name(const Person& person) {
 
 void add_category(Allowance& allowance, std::vector<Category>& categories, std::string term, std::string scheme,
                   std::string label) {
-  // Real entries have a dozen categories.
+  // Real entries have about a dozen categories.
   if ((term.empty() && scheme.empty() && label.empty()) || categories.size() >= 256 || allowance.spent()) return;
   allowance.step(1 + categories.size() / 4);
   Category category{std::move(term), std::move(scheme), std::move(label)};

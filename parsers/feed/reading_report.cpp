@@ -17,7 +17,7 @@ namespace {
 constexpr std::size_t max_examples = 3;
 constexpr std::size_t max_quote = 60;
 
-// The features by which recognise() in read_feed.cpp tells formats apart.
+// How recognise() in read_feed.cpp knows the format.
 std::string_view recognised_by(Format format) {
   switch (format) {
     case Format::rss090:
@@ -126,7 +126,7 @@ std::string in_quotes(std::string_view text) {
   return out;
 }
 
-/// Joins the parts of a sentence: "2 of this, 3 of that".
+/// Joins parts into a list: "2 of this, 3 of that".
 class Parts {
  public:
   void add(std::size_t count, std::string_view what) {

@@ -1,5 +1,5 @@
-// Explains how a document was read and by which rules: to publishers, why a reader shows it this way; to operators, the
-// losses.
+// Explains how a document was read and by which rules: shows publishers why readers see a feed as they do, and
+// operators the losses.
 #pragma once
 
 #include <string>
@@ -17,8 +17,8 @@ struct Statement {
   std::string text;        ///< plain text, one line
 };
 
-/// Statements about a feed from read_feed(), in the order of the topics above; a topic may occur several times or not
-/// at all. At most three entries are named as examples of each fault. Linear.
+/// Statements about a feed that read_feed() returned, in the order of Statement::topic; a topic may occur several times
+/// or not at all. Names at most three entries as examples of each fault. Linear.
 std::vector<Statement> explain(const Feed& feed);
 
 /// The flaw's name in metrics and logs: "encoding", "date" …

@@ -1,5 +1,5 @@
-// RSS 0.90 to 2.0, and RSS 1.0 and 1.1, which differ only in layout here: the vocabulary, and the reading of documents
-// whose items are inside the channel or next to it.
+// RSS 0.90 to 2.0 including RSS 1.0 and 1.1, which differ only in layout: the vocabulary, and documents with items
+// inside the channel or next to it.
 #include "parsers/feed/fields.hpp"
 #include "parsers/feed/formats.hpp"
 #include "parsers/text/strings.hpp"
@@ -8,8 +8,8 @@
 namespace feedmill {
 namespace {
 
-// RSS 2.0, "guid": a permalink unless isPermaLink is "false". If it is "true" under an xml:base, any reference names
-// the page; the post's id stays as written.
+// RSS 2.0, "guid": a permalink unless isPermaLink is "false". If isPermaLink is "true" and an xml:base is in force, any
+// reference is the URL of the page; the post's id stays as written.
 bool read_guid(const Reading& in) {
   if (in.target.entry == nullptr) return false;
   std::string guid = in.text();
@@ -48,7 +48,7 @@ bool read_enclosure(const Reading& in) {
   return true;
 }
 
-// RSS 2.0, "source": the title is the text, the feed's address an attribute. Atom's form has elements.
+// RSS 2.0, "source": the title is the element's text, the feed's URL an attribute. Atom's source has child elements.
 bool read_source(const Reading& in) {
   if (in.target.entry == nullptr || !in.target.entry->source.empty()) return false;
   Source source;
@@ -64,7 +64,7 @@ bool read_source(const Reading& in) {
   return true;
 }
 
-// Rank penalty of an image with only its address, or none: a complete one replaces it.
+// Added to the rank of an image that has only a URL, or no URL: a complete image then replaces it.
 constexpr int half_image = 30;
 
 bool read_image(const Reading& in) {
@@ -91,7 +91,7 @@ bool read_image(const Reading& in) {
   if (image.url.empty()) image.url = in.url("url");
   if (image.url.empty() && is_http_url(in.text())) image.url = in.url();
   if (image == Image{}) {
-    // RSS 1.0 §5.3.3: a channel's reference to the more detailed image next to it.
+    // RSS 1.0 §5.3.3: a channel refers to the image element next to it, which has the details.
     const std::string resource = in.xml.attribute(in.node, Ns::rdf, "resource");
     image.url = in.xml.url(resource);
     Reading reference = kept(in);
@@ -100,7 +100,7 @@ bool read_image(const Reading& in) {
     return resource.empty();
   }
   Rare<Image>& held = in.target.common.image;
-  if (image.url.empty() && held && held->title.empty()) {  // belongs to the picture of another element
+  if (image.url.empty() && held && held->title.empty()) {  // the title belongs to the image of another element
     held->title = std::move(image.title);
     return false;
   }
@@ -157,7 +157,7 @@ bool read_rating(const Reading& in) {
   return true;
 }
 
-// RSS 0.91: 1 … 24 or 0 … 23.
+// RSS 0.91 counts hours from 1 to 24, others from 0 to 23.
 bool read_skip_hours(const Reading& in) {
   if (in.target.feed == nullptr) return false;
   for (const pugi::xml_node child : ChildElements(in.node)) {
@@ -186,7 +186,7 @@ bool read_error_reports_to(const Reading& in) {
   return true;
 }
 
-// A moved feed announces its new address; only absolute web addresses are accepted.
+// The new address of a feed that has moved; only absolute web URLs are accepted.
 bool read_new_location(const Reading& in) {
   if (in.target.feed == nullptr) return false;
   std::string url = in.text();
@@ -226,7 +226,7 @@ constexpr ElementRow rss_feed_elements[] = {
     {Ns::core, "skipdays", read_skip_days},
     {Ns::core, "errorreportsto", read_error_reports_to},
     {Ns::core, "newlocation", read_new_location},
-    {Ns::core, "items", read_nothing},  // RSS 1.0 §5.3.5: the list of items outside the channel
+    {Ns::core, "items", read_nothing},  // RSS 1.0 §5.3.5: an index of the items, which follow the channel
 };
 
 constexpr ElementRow rss_entry_elements[] = {
@@ -243,7 +243,8 @@ bool is_channel(const XmlName& name) {
   return name.ns == Ns::core && iequals(name.local, "channel");
 }
 
-// The document's own addresses: its page, for paths without a base, and its URL (rel="self").
+// The URLs that the document gives for itself: its page, which is the base of paths if there is no other, and its own
+// URL (rel="self").
 struct OwnAddresses {
   std::string site, self;
 };
@@ -340,7 +341,7 @@ class RssReader {
     read_element(match, {xml_, target_, node, name, match.rank + rank});
   }
 
-  // Items inside foreign elements (FeedSync conflicts, private wrappers) also count.
+  // Reads items inside foreign elements (FeedSync conflicts, private wrappers), which count as entries, too.
   void read_stray_items() {
     for (const pugi::xml_node item : xml_.take_stray_items()) {
       if (xml_.allowance().spent()) return;

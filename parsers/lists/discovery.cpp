@@ -41,12 +41,12 @@ bool is_one_of(std::string_view word, const std::array<std::string_view, N>& wor
   return std::find(words.begin(), words.end(), word) != words.end();
 }
 
-/// "application/rss+xml" of `Application/RSS+XML; charset=utf-8`.
+/// The media type without parameters, in lower case: "application/rss+xml" for `Application/RSS+XML; charset=utf-8`.
 std::string media_type_of(std::string_view type) {
   return lower(trim(type.substr(0, type.find(';'))));
 }
 
-/// Whether an alternate link leads to a feed; with a shared type, or none, the address must agree.
+/// Whether an alternate link leads to a feed; with a shared type, or none, the URL must look like a feed, too.
 bool is_feed_link(std::string_view type, std::string_view url) {
   if (is_one_of(type, feed_types)) return true;
   return (type.empty() || is_one_of(type, shared_types)) && looks_like_feed(url);
@@ -58,7 +58,7 @@ bool has_reader_scheme(std::string_view reference) {
   return is_one_of(lower(url_scheme(trim(reference))), schemes);
 }
 
-/// Replaces a reader's scheme by http; by https if the rest has no scheme. resolve_safe_url() handles feed:.
+/// Replaces a reader's scheme by http, or by https if the rest has no scheme. Leaves feed: to resolve_safe_url().
 std::string without_reader_scheme(std::string_view reference) {
   std::string_view rest = trim(reference);
   if (!has_reader_scheme(rest) || iequals(url_scheme(rest), "feed")) return std::string(rest);
@@ -67,7 +67,7 @@ std::string without_reader_scheme(std::string_view reference) {
   return is_http_url(rest) ? std::string(rest) : "https://" + std::string(rest);
 }
 
-/// An address on the page, absolute; "" if it cannot be fetched.
+/// A reference on the page as an absolute URL; "" if it cannot be fetched.
 std::string address(std::string_view base, std::string_view reference) {
   if (reference.size() > most_url_bytes) return {};
   std::string url = resolve_safe_url(base, without_reader_scheme(reference));
@@ -75,11 +75,11 @@ std::string address(std::string_view base, std::string_view reference) {
   return is_http_url(url) && url.size() <= most_url_bytes ? url : std::string();
 }
 
-/// A link or anchor as written on the page: resolved once the base is known.
+/// A link or anchor as written on the page; resolved once the base is known.
 struct Written {
   std::string href, rel, type, title;
   bool in_head = false;
-  bool is_other_shape = false;  ///< a translation, or for other devices
+  bool is_other_shape = false;  ///< a translation of the page, or a variant for other devices
 };
 
 std::string decoded(std::string_view value) {
@@ -113,7 +113,7 @@ class Page {
     if (name == "title" && !seen_title_) {
       const std::size_t begin = tokens.offset();
       const std::string_view inside = tokens.skip_raw_text("title");
-      if (tokens.next().kind == HtmlToken::Kind::end) {  // unclosed: it must not swallow the page
+      if (tokens.next().kind == HtmlToken::Kind::end) {  // unclosed: it must not swallow the rest of the page
         tokens.rewind(begin);
       } else {
         title = fold_space(decode_references(utf8_prefix(inside, most_title_bytes)));
@@ -242,9 +242,9 @@ PageLinks read_page(std::string_view body, const PageHints& hints) {
     if (one.url != hints.url)
       gatherer.feed(std::move(one.url), std::move(one.title), std::move(one.type), one.found_in);
   }
-  // WebSub: the self link from the place that has the hub wins; the other place fills in.
+  // WebSub: the self link comes from the place that names the hub, else from the other place.
   if (!self.empty() && (!header_says_hub || page.self.empty())) page.self = std::move(self);
-  // Prefer the site's own host: pages also link to other sites' feeds.
+  // Prefer feeds on the page's own host: pages also link to feeds of other sites.
   const std::string_view host = split_url(hints.url).authority;
   for (const bool own : {true, false}) {
     for (const Written& anchor : read.anchors) {
@@ -320,7 +320,7 @@ bool looks_like_feed(std::string_view url) {
   if (std::any_of(endings.begin(), endings.end(), [&](std::string_view end) { return name.ends_with(end); })) {
     return true;
   }
-  // A whole word: "feed", "rss2", "feed.json", "blog-feed"; not "feedback".
+  // "feed" and the like as a whole word: "feed", "rss2", "feed.json", "blog-feed"; not "feedback".
   for (std::string_view rest = name; !rest.empty();) {
     const std::size_t end = std::min(rest.find_first_of("-_.+"), rest.size());
     const std::string_view word = rest.substr(0, end);

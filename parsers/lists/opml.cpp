@@ -16,7 +16,7 @@ namespace feedmill {
 namespace {
 
 constexpr std::size_t max_broken_places = 100;
-constexpr std::size_t max_uri = 256;                          // of a namespace, repeated for each feed that uses it
+constexpr std::size_t max_uri = 256;                          // of a namespace; stored with each feed that uses it
 constexpr std::size_t max_value = limits::description;        // per attribute
 constexpr std::size_t max_attribute_bytes = limits::summary;  // per outline
 
@@ -42,8 +42,8 @@ bool looks_like_tag(std::string_view text) {
   return std::any_of(tags.begin(), tags.end(), [&](std::string_view tag) { return istarts_with(text, tag); });
 }
 
-/// Whether the text after a quote allows it to close a value: the tag's end, or another attribute. Exporters forget to
-/// escape quotes; this distinguishes quotes inside a description from closing ones. Examines 256 bytes.
+/// Whether the text after a quote allows that quote to close a value: the tag's end, or another attribute. Exporters
+/// forget to escape quotes; this distinguishes quotes inside a description from closing ones. Examines 256 bytes.
 bool may_follow_value(std::string_view text) {
   text = text.substr(0, 256);
   const auto skip_space = [&] {
@@ -65,7 +65,7 @@ bool may_follow_value(std::string_view text) {
   return text.starts_with('=');
 }
 
-/// A name as quoted in a message: hostile ones have megabytes.
+/// A name shortened for messages: hostile ones have megabytes.
 std::string shortened(std::string_view name) {
   return std::string(utf8_prefix(name, 64));
 }
@@ -74,7 +74,7 @@ std::size_t count_not_ascii(std::string_view text) {
   return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) { return !is_ascii(c); }));
 }
 
-/// Walks over the tags of a document, tracks open elements, gathers rows and problems.
+/// Walks over the tags of a document, tracks open elements and collects rows and problems.
 class OpmlScanner {
  public:
   OpmlScanner(std::string_view text, Allowance allowance) : text_(text), allowance_(allowance) {}
@@ -100,20 +100,20 @@ class OpmlScanner {
     std::string_view name;
     OpmlAttributes attributes;
     std::vector<std::size_t> by_name;  ///< indexes of the attributes, sorted by name
-    std::size_t bytes = 0;             ///< size of the attributes
+    std::size_t bytes = 0;             ///< total size of the names and values
     bool empty = false;                ///< <outline/>
   };
 
   struct Open {
     std::string_view name;
     std::size_t line;
-    bool outline;  ///< counts in folders_
+    bool outline;  ///< it has an entry in folders_
   };
-  static constexpr std::size_t open_bytes = 3 * sizeof(Open) + 80;  // while both lists grow
+  static constexpr std::size_t open_bytes = 3 * sizeof(Open) + 80;  // per open element, while both lists grow
 
   bool at(std::string_view what) const { return text_.substr(at_).starts_with(what); }
 
-  /// The line of `offset`; offsets come in rising order, so this is linear over the whole document.
+  /// The line of `offset`. Offsets must not decrease, which makes this linear over the whole document.
   std::size_t line_of(std::size_t offset) {
     if (offset > counted_to_) {
       line_ += static_cast<std::size_t>(std::count(text_.begin() + static_cast<std::ptrdiff_t>(counted_to_),
@@ -130,8 +130,8 @@ class OpmlScanner {
 
   std::size_t line() { return line_of(at_); }
 
-  /// Moves past `end`. If it is missing, reports that and moves past the opening's `skip` characters. `last` is the
-  /// last position of `end`: searched once, to stay linear with many openings.
+  /// Moves past the next `end`. If it is missing, reports that and moves past the opening's `skip` characters. `last`
+  /// caches the last position of `end`, searched only once, so that many openings stay linear.
   void skip_past(std::string_view end, std::size_t skip, std::optional<std::size_t>& last, const char* what) {
     if (!last) last = text_.rfind(end);
     if (*last == std::string_view::npos || *last < at_ + skip) {
@@ -162,7 +162,7 @@ class OpmlScanner {
     }
   }
 
-  /// An internal subset is skipped, never read (SECURITY T13).
+  /// Skips the doctype; an internal subset is never read (SECURITY T13).
   void skip_doctype() {
     bool subset = false;
     for (std::size_t i = at_ + 2; i < text_.size() && !endless_doctype_; ++i) {
@@ -239,12 +239,12 @@ class OpmlScanner {
     ++open_names_[tag.name];
     if (outline) {
       ++outlines_;
-      // Nothing beyond the limit is kept: no row that deep is read.
+      // Names beyond the limit are not kept, because no row that deep is read.
       if (outlines_ <= max_opml_depth) folders_.push_back(std::move(name));
     }
   }
 
-  /// Reads from "<name" past ">", or to where the tag breaks off. Complete attributes are kept.
+  /// Reads from "<name" past ">", or to where the tag breaks off. Keeps the complete attributes.
   Tag read_tag(std::size_t begin) {
     Tag tag;
     tag.name = name_at(at_ + 1);
@@ -321,14 +321,14 @@ class OpmlScanner {
   }
 
   struct Closing {
-    std::size_t at;  ///< position of the quote, else where the search ended: the next tag or the end of the file
+    std::size_t at;  ///< position of the quote; if not found, the end of the search: the next tag or the end of text
     bool found;
   };
 
-  /// The quote that closes the value beginning at `from`: the first that may_follow_value() accepts, ignoring quotes of
-  /// markup inside the value; if there is none, the first quote.
+  /// The quote that closes the value beginning at `from`: the first one that may_follow_value() accepts, ignoring
+  /// quotes in markup inside the value; if there is none, the first quote.
   Closing closing_quote(std::size_t from, char quote) {
-    // No such quote before this position, by an earlier search: keeps all searches together linear.
+    // An earlier search found no closing quote before this position; remembering it keeps all searches together linear.
     std::size_t& none_before = quote == '"' ? no_double_quote_before_ : no_single_quote_before_;
     std::optional<std::size_t> first;
     bool inside_markup = false;
@@ -369,7 +369,7 @@ class OpmlScanner {
       broken(begin, "attribute " + shortened(known) + " twice");
       return;
     }
-    // Nothing beyond SECURITY §3 is kept; what is kept is read at each fetch.
+    // Nothing beyond SECURITY §3 is kept, because the kept attributes are read at each fetch.
     if (tag.attributes.size() >= 256 || known.size() > limits::word) return;
     if (value.size() > max_value) {
       value.resize(utf8_prefix(value, max_value).size());
@@ -422,7 +422,7 @@ class OpmlScanner {
     }
   }
 
-  /// Adds a row if the outline is a feed. Returns its name as a folder.
+  /// Adds a row if the outline is a feed. Returns the outline's name as a folder.
   std::string read_outline(std::size_t begin, Tag& tag) {
     const auto find = [&](std::string_view name) {
       return std::find_if(tag.attributes.begin(), tag.attributes.end(),
@@ -434,7 +434,7 @@ class OpmlScanner {
     };
     std::string name(trim(value("text")));
     if (name.empty()) name = trim(value("title"));
-    name = utf8_prefix(name, limits::category);  // repeated in each row below it
+    name = utf8_prefix(name, limits::category);  // repeated in each row inside the outline
     const std::string type = lower(trim(value("type")));
     const bool is_feed = type == "rss" || type == "atom";
     auto address = find("xmlUrl");
@@ -458,8 +458,8 @@ class OpmlScanner {
       std::vector<std::string> folders;
       std::copy_if(folders_.begin(), folders_.end(), std::back_inserter(folders),
                    [](const std::string& folder) { return !folder.empty(); });
-      // Times three: a feed is made of the row and deduplicated. Its address is kept in two forms, one of which takes
-      // three characters per non-ASCII byte.
+      // Times three: a row is turned into a feed and deduplicated. Its URL is kept in two forms; one takes three
+      // characters per non-ASCII byte.
       allowance_.take(3 * sizeof(OpmlRow) + url.size() + 2 * count_not_ascii(url));
       allowance_.take(url);
       for (const std::string& folder : folders) allowance_.take(2 * sizeof(std::string) + folder.size());
@@ -474,7 +474,7 @@ class OpmlScanner {
   }
 
   void refuse(std::size_t line, std::string detail) {
-    allowance_.take(4 * sizeof(OpmlProblem));  // old and new list coexist while it grows, and the result
+    allowance_.take(4 * sizeof(OpmlProblem));  // the old and new lists coexist while growing, and the result
     allowance_.take(detail);
     opml_.problems.push_back({line, OpmlProblem::Kind::refused, std::move(detail)});
   }
@@ -498,7 +498,7 @@ class OpmlScanner {
   std::vector<Open> open_;
   std::unordered_map<std::string_view, std::size_t> open_names_;  // open elements by name
   std::vector<std::string> folders_;                              // names of the open outlines, at most max_opml_depth
-  std::size_t outlines_ = 0;                                      // open outlines
+  std::size_t outlines_ = 0;                                      // number of open outlines
   std::size_t rows_ = 0, broken_ = 0;
   std::optional<std::size_t> last_comment_, last_cdata_, last_instruction_;
   std::size_t no_double_quote_before_ = 0, no_single_quote_before_ = 0;

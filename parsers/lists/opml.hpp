@@ -16,15 +16,15 @@ inline constexpr std::size_t max_opml_bytes = std::size_t{64} << 20;
 inline constexpr std::size_t max_opml_depth = 32;
 inline constexpr std::size_t max_opml_rows = 200'000;
 
-/// OPML names use OPML's spelling ("xmlUrl"), others are as written, with prefix.
+/// Attributes in order. OPML's own names are in OPML's spelling ("xmlUrl"), others as written, with their prefix.
 using OpmlAttributes = std::vector<std::pair<std::string, std::string>>;
 
-/// An outline that names a feed.
+/// An outline that is a feed.
 struct OpmlRow {
   std::size_t line = 0;              ///< where its tag begins, from 1
   std::string url;                   ///< trimmed, otherwise as written; never ""
   std::vector<std::string> folders;  ///< names of the enclosing outlines, outermost first; each cut to 256 bytes
-  OpmlAttributes attributes;         ///< all but the URL's and xmlns, in document order; at most 64 KiB, values 8 KiB
+  OpmlAttributes attributes;         ///< all but the URL and xmlns, in document order; at most 64 KiB, values 8 KiB
 
   bool operator==(const OpmlRow&) const = default;
 };
@@ -33,7 +33,7 @@ struct OpmlRow {
 struct OpmlProblem {
   enum class Kind {
     broken,  ///< not well-formed or not OPML; the rest was read as far as possible
-    refused  ///< an outline that should be a feed and is not
+    refused  ///< an outline that should be a feed but is not
   };
   std::size_t line = 0;
   Kind kind{};
@@ -42,33 +42,36 @@ struct OpmlProblem {
   bool operator==(const OpmlProblem&) const = default;
 };
 
+/// The content of an OPML file.
 struct Opml {
   std::deque<OpmlRow> rows;           ///< in document order, duplicates included; callers consume them from the front
-  std::vector<OpmlProblem> problems;  ///< in document order; at most a hundred `broken` ones
+  std::vector<OpmlProblem> problems;  ///< in document order; at most a hundred are `broken`
   std::vector<std::pair<std::string, std::string>>
       namespaces;  ///< prefix → URI of at most 256 bytes; the first declaration of a prefix counts
 };
 
-/// Reads an OPML file in any state: from a broken one, the outlines that can be recognised.
+/// Reads an OPML file in any state; from a broken one, the outlines that can be recognised.
 ///
 /// An outline is a feed if it has `xmlUrl` in any case, or `url` and the type rss or atom. The file is read tag by tag,
-/// not as a tree: no DTD, no external or expanding entities, no recursion (SECURITY T13, T18). Reading stops with a
-/// problem if it would take more memory than limits::reading_cost, `bytes` included. Each row counts three times, so
-/// callers that convert rows one by one also stay within that. Pure and reentrant; linear in `bytes`; throws only
+/// not as a tree: no DTD, no external or expanding entities, no recursion (SECURITY T13, T14). Reading stops with a
+/// problem before it takes more memory than limits::reading_cost, `bytes` included. Each row is charged three times, so
+/// that callers that convert rows one by one also stay within that. Pure and reentrant; linear in `bytes`; throws only
 /// std::bad_alloc.
 Opml read_opml(std::string_view bytes);
 
-/// Whether an attribute of that name can be written: `name` or `prefix:name` in ASCII.
+/// Whether an attribute of this name can be written: `name` or `prefix:name` in ASCII.
 bool is_opml_attribute(std::string_view name);
 
-/// Writes an OPML 2.0 document, UTF-8, in parts: never held as a whole. `date_created` in RFC 822 form.
+/// Writes an OPML 2.0 document in UTF-8, piece by piece, so that it is never in memory as a whole.
 class OpmlWriter {
  public:
+  /// Writes the head. `date_created` in RFC 822 form.
   OpmlWriter(std::string_view title, std::string_view date_created);
-  /// Writes an outline in a folder, outermost first; none: at the top. `attributes` in the order to write. Consecutive
-  /// rows with one folder share it; otherwise the folder is repeated. Leaves out attributes that are not
-  /// is_opml_attribute() or have a name for the second time.
+  /// Writes an outline with these attributes, in their order, inside `folders` (outermost first; none: at the top).
+  /// Consecutive rows in the same folder share its outline; otherwise the folder is repeated. Skips attributes that are
+  /// not is_opml_attribute(), and repeated names.
   void row(std::span<const std::string> folders, const OpmlAttributes& attributes);
+  /// Closes all folders and the document.
   void end();
   /// The text written since the last call.
   std::string take();
@@ -77,7 +80,7 @@ class OpmlWriter {
   void leave(std::size_t depth);
 
   std::string out_;
-  std::vector<std::string> open_;  // folders
+  std::vector<std::string> open_;  // the open folders, outermost first
 };
 
 }  // namespace feedmill

@@ -1,4 +1,4 @@
-// Writes subscription lists; opml.cpp reads them.
+// Writes subscription lists as OPML; opml.cpp reads them.
 #include <algorithm>
 #include <set>
 #include <utility>

@@ -17,7 +17,7 @@ constexpr std::string_view classic_urls[] = {"action",     "background", "cite",
                                              "formaction", "href",       "icon",   "longdesc", "lowsrc",
                                              "poster",     "src",        "usemap", "vrml",     "ping"};
 constexpr std::string_view free_texts[] = {"alt", "title", "value"};
-// Form elements that a form exposes as members by name.
+// Form elements that a form exposes by name as its members.
 constexpr std::string_view form_members[] = {"button", "fieldset", "form",   "img",    "input",
                                              "keygen", "object",   "output", "select", "textarea"};
 
@@ -26,8 +26,8 @@ bool contains(const List& list, std::string_view word) {
   return std::find(std::begin(list), std::end(list), word) != std::end(list);
 }
 
-// Whether UTF-8 text contains a bidirectional control or invisible character. Joiners are allowed, as host names have
-// them.
+// Whether UTF-8 text contains a bidirectional control or an invisible character. Joiners are allowed, because host
+// names contain them.
 bool has_format_control(std::string_view text) {
   for (std::size_t i = 0; i < text.size(); ++i) {
     if (is_ascii(text[i])) continue;
@@ -43,7 +43,7 @@ bool has_format_control(std::string_view text) {
   return false;
 }
 
-// Percent-encodes everything after the non-ASCII host of `url`. Browsers encode the host themselves.
+// Percent-encodes everything after the non-ASCII host of `url`. The host stays, because browsers encode it themselves.
 std::string with_uri_path(const std::string& url) {
   const std::string_view authority = split_url(url).authority;
   const auto end = static_cast<std::size_t>(authority.data() - url.data()) + authority.size();
@@ -51,8 +51,8 @@ std::string with_uri_path(const std::string& url) {
   return url.substr(0, end) + uri_of(std::string(stand_in) + url.substr(end)).substr(stand_in.size());
 }
 
-// Whether every browser accepts a host and port: no code point that the URL standard forbids in hosts, no escapes,
-// addresses written in full. Browsers encode letters beyond ASCII.
+// Whether every browser accepts a host and port: no code point that the URL standard forbids in hosts, no escapes, IP
+// addresses written in full. Letters beyond ASCII are allowed, because browsers encode them.
 bool is_plain_authority(std::string_view authority) {
   const std::size_t colon = authority.ends_with(']') ? npos : authority.rfind(':');
   const std::string_view port = colon == npos ? std::string_view{} : authority.substr(colon + 1);
@@ -72,9 +72,9 @@ bool is_plain_authority(std::string_view authority) {
   return !numeric || is_ipv4(name);
 }
 
-constexpr std::size_t max_srcset = std::size_t{8} << 10;  // SECURITY §3: bytes of an attribute's value
+constexpr std::size_t max_srcset = std::size_t{8} << 10;  // SECURITY §3: bytes of an attribute value
 
-// Cleans `srcset`: candidates "URL descriptor", each URL checked; bad candidates are dropped.
+// Cleans a `srcset` of candidates "URL descriptor": checks each URL, drops bad candidates.
 std::string clean_srcset(std::string_view value, const UrlBase& base) {
   std::string out;
   while (!value.empty()) {
@@ -89,7 +89,7 @@ std::string clean_srcset(std::string_view value, const UrlBase& base) {
     const std::string clean = url.empty() ? std::string{} : clean_html_url(HtmlPolicy::strict, url, base, false);
     if (clean.empty() || clean.find(',') != std::string::npos) continue;
     if (!std::all_of(descriptor.begin(), descriptor.end(), [](char c) { return is_alnum(c) || c == '.'; })) continue;
-    // With a long base each is far longer than its source.
+    // With a long base, each candidate becomes far longer than its source.
     if (out.size() + clean.size() + descriptor.size() > max_srcset) break;
     if (!out.empty()) out += ", ";
     out += clean;
@@ -98,8 +98,8 @@ std::string clean_srcset(std::string_view value, const UrlBase& base) {
   return out;
 }
 
-// Numbers, keywords, languages and media queries never begin like a URL with a scheme, and nothing of ours may read a
-// URL out of them.
+// Whether a value begins like a URL with a scheme, which numbers, keywords, languages and media queries never do. Such
+// values are dropped, so that nothing we write can be read as a URL.
 bool begins_with_scheme(std::string_view value) {
   bool letters = false;
   for (const char c : value) {
@@ -159,11 +159,11 @@ bool clean_html_attribute(HtmlPolicy policy, const HtmlElement& element, std::st
     return !value.empty();
   }
   if (!classic) return contains(free_texts, name) || !begins_with_scheme(value);
-  // A script walking the page would get the control instead of the form's own member.
+  // Otherwise a script that walks the page would get the control instead of the form's own member.
   return (name != "id" && name != "name") || !contains(form_members, element.name) || !is_dom_member(value);
 }
 
-// Policy classic's `style` attributes: feedparser's lists, without its regular expressions.
+// The `style` attributes of policy classic: feedparser's lists, without its regular expressions.
 
 namespace {
 
@@ -171,12 +171,11 @@ bool is_word(char c) {
   return is_alnum(c) || c == '_' || !is_ascii(c);
 }
 
-// `url(...)` becomes a space.
+// Replaces `url(...)` by a space.
 std::string without_urls(std::string_view style) {
   std::string out;
   std::size_t at = 0;
-  const std::size_t closed = style.rfind(')') + 1;  // after the last ")": avoids repeated failing searches; 0: there is
-                                                    // none
+  const std::size_t closed = style.rfind(')') + 1;  // after the last ")", or 0: avoids repeated failing searches
   while (at < style.size()) {
     if (istarts_with(style.substr(at), "url")) {
       std::size_t open = at + 3;
@@ -194,7 +193,8 @@ std::string without_urls(std::string_view style) {
   return out;
 }
 
-// The end of a group that opens at `at` and holds only `allowed` characters; npos if it is not such a group.
+// The end of a non-empty group that begins at `at`, ends with `close` and holds only `allowed` characters; npos if
+// there is no such group.
 template <class Allowed>
 std::size_t group_end(std::string_view style, std::size_t at, char close, Allowed allowed) {
   std::size_t end = at + 1;
@@ -202,7 +202,7 @@ std::size_t group_end(std::string_view style, std::size_t at, char close, Allowe
   return end < style.size() && style[end] == close && end > at + 1 ? end : std::string_view::npos;
 }
 
-// Whether it has only plain characters, hyphenated words, quoted words and numbers in parentheses.
+// Whether a style has only plain characters, hyphenated words, quoted words and numbers in parentheses.
 bool is_harmless(std::string_view style) {
   for (std::size_t at = 0; at < style.size(); ++at) {
     const char c = style[at];
@@ -221,7 +221,8 @@ bool is_harmless(std::string_view style) {
   return true;
 }
 
-// Whether it is #hex, rgb(…), or a number of at most two digits before and after the point, with a unit.
+// Whether a value is #hex, rgb(…), or a number of at most two digits before and after the point, with or without a
+// unit.
 bool is_size_or_colour(std::string_view value) {
   if (value.starts_with('#')) {
     return value.size() > 1 &&

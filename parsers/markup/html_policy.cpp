@@ -414,7 +414,7 @@ constexpr std::string_view classic_keywords[] = {
     "maroon",     "medium",   "navy",   "none",   "normal",  "nowrap",      "olive",     "pointer", "purple", "red",
     "right",      "silver",   "solid",  "teal",   "top",     "transparent", "underline", "white",   "yellow"};
 
-// First table index for each initial letter.
+// Index of the first table row for each initial letter.
 constexpr std::array<std::uint8_t, 27> first_element_of_letter = [] {
   std::array<std::uint8_t, 27> result{};
   for (std::size_t letter = 0; letter < 27; ++letter) {
@@ -426,7 +426,7 @@ constexpr std::array<std::uint8_t, 27> first_element_of_letter = [] {
   return result;
 }();
 
-// Binary search needs sorted tables.
+// Sorted, because they are searched by bisection.
 static_assert(std::is_sorted(std::begin(classic_attributes), std::end(classic_attributes)));
 static_assert(std::is_sorted(std::begin(dom_members), std::end(dom_members)));
 static_assert(std::is_sorted(std::begin(classic_properties), std::end(classic_properties)));

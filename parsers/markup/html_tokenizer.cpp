@@ -22,7 +22,7 @@ HtmlToken HtmlTokenizer::text_token(std::size_t from) {
 HtmlToken HtmlTokenizer::next() {
   const std::size_t start = at_;
   if (at_ >= input_.size()) return {};
-  // Text runs up to the next markup; a "<" that starts none belongs to the text.
+  // Text runs up to the next markup; a "<" that begins no markup is part of the text.
   while (at_ < input_.size()) {
     const std::size_t open = input_.find('<', at_);
     if (open == npos) {
@@ -60,7 +60,7 @@ HtmlToken HtmlTokenizer::tag(std::size_t start) {
   token.name = input_.substr(name, at - name);
   const std::size_t attributes = at;
   char quote = '\0';
-  bool value = false;  // just after "=", where a quote opens a value
+  bool value = false;  // just after "=", where a quote would open a value
   for (; at < input_.size(); ++at) {
     const char c = input_[at];
     if (quote != '\0') {

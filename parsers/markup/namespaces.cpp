@@ -8,7 +8,7 @@
 namespace feedmill {
 namespace {
 
-// Sorted by name. A vocabulary has several names: its versions, and what publishers write by mistake.
+// Sorted by name. A vocabulary has several names: one per version, and those that publishers write by mistake.
 constexpr NamespaceRow rows[] = {
     {"a9.com/-/spec/opensearch/1.1", Ns::other, "opensearch"},
     {"a9.com/-/spec/opensearchrss/1.0", Ns::other, "opensearch"},
@@ -165,7 +165,7 @@ const NamespaceRow* find_row(std::string_view name) {
   return row != std::end(rows) && iequals(row->uri, name) ? row : nullptr;
 }
 
-// The last segment of a name's path, plus the one before it if the last is a version: "mrss", "elements/1.1".
+// The last segment of a name's path, with the one before it if the last is a version: "mrss", "elements/1.1".
 std::string_view path_end(std::string_view name) {
   const std::size_t host = name.find('/');
   if (host == std::string_view::npos) return {};

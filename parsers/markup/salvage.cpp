@@ -33,7 +33,7 @@ bool is_one_of(std::string_view qualified, std::span<const std::string_view> nam
   return std::any_of(names.begin(), names.end(), [&](std::string_view known) { return iequals(name, known); });
 }
 
-// Feed elements that hold others: trust their end tags even if markup inside them is left open.
+// Feed elements that contain other elements. Their end tags are trusted even if markup inside them is unclosed.
 bool is_structure(std::string_view name) {
   constexpr std::string_view names[] = {"item", "entry", "channel",   "rss",   "feed",
                                         "rdf",  "image", "textinput", "source"};
@@ -56,7 +56,7 @@ std::string_view prefix_of(std::string_view name) {
   return name.substr(0, name.size() - local_name(name).size());
 }
 
-// Whether a direct child of an entry is its definitive id, which no later element can replace.
+// Whether a direct child of an entry is the entry's definitive id, which no later element can replace.
 bool names_for_good(std::string_view name, std::string_view entry) {
   return prefix_of(name) == prefix_of(entry) &&
          iequals(local_name(name), iequals(local_name(entry), "item") ? "guid" : "id");
@@ -77,14 +77,14 @@ bool is_leaf(std::string_view name) {
   return is_one_of(name, names);
 }
 
-// … and the elements that end an unclosed one.
+// … and the elements that end a leaf without an end tag.
 bool ends_leaf(std::string_view name) {
   constexpr std::string_view names[] = {"item",    "entry",   "channel", "image",     "description",
                                         "summary", "content", "encoded", "enclosure", "author"};
   return is_leaf(name) || is_one_of(name, names);
 }
 
-// HTML elements without an end tag whose names no feed format uses.
+// HTML elements without an end tag, except those with a name that a feed format uses.
 bool is_void_html(std::string_view name) {
   constexpr std::string_view names[] = {"br", "hr", "img", "input", "wbr", "embed", "area", "col"};
   return std::any_of(std::begin(names), std::end(names), [&](std::string_view known) { return iequals(name, known); });
@@ -111,7 +111,7 @@ void append_text(std::string& out, std::string_view text, std::size_t max_bytes)
     } else {
       const Reference reference = read_reference(text.substr(at));
       out += reference.length != 0 && reference.closed ? "&" : "&amp;";
-      if (reference.closed && reference.name.starts_with("#X")) {  // XML allows only a small x
+      if (reference.closed && reference.name.starts_with("#X")) {  // XML allows only the small x
         out += "#x";
         start += 2;
       }
@@ -172,8 +172,8 @@ class Salvager {
  private:
   void append_cdata(std::string_view text) { out_.append("<![CDATA[").append(text).append("]]>"); }
 
-  // A value without its closing quote runs into the following tags. XML allows no "<" in values, so the tag ended at
-  // the last ">" before the first one. Re-reading is budgeted, to stay linear.
+  // A value without its closing quote runs into the tags that follow. XML allows no "<" in values, so the tag ended at
+  // the first ">", if that comes before any "<". Re-reading is budgeted, to stay linear.
   void end_at_lost_quote(HtmlToken& token) {
     const std::size_t next = token.attributes.find('<');
     if (next == npos || token.text.size() > rewinds_left_) return;
@@ -182,7 +182,7 @@ class Salvager {
     rewinds_left_ -= token.text.size();
     const auto before = static_cast<std::size_t>(token.attributes.data() - token.text.data());
     token.attributes = token.attributes.substr(0, end);
-    token.self_closing = false;  // a trailing "/" belongs to the value: most values at the end of a tag are URLs
+    token.self_closing = false;  // a trailing "/" belongs to the value: the last value of a tag is usually a URL
     token.closed = true;
     tokens_.rewind(token.offset + before + end + 1);
   }
@@ -238,7 +238,7 @@ class Salvager {
     const auto found = count_.find(token.name);
     if (found == count_.end() || found->second == 0) return;
     if (open_.back() == token.name) return close_top();
-    // HTML left open inside a feed's element is closed with it; an HTML end tag does not close a feed's element.
+    // A feed element's end tag closes HTML that is open inside it; an HTML end tag does not close a feed element.
     for (std::size_t i = open_.size(); i > 0; --i) {
       if (open_[i - 1] == token.name) {
         while (open_.size() >= i) close_top();
@@ -248,8 +248,8 @@ class Salvager {
     }
   }
 
-  // Closes what must have ended before `name`: a leaf before the next feed element, and everything inside the container
-  // before an item.
+  // Closes the elements that must have ended before `name`: a leaf before the next feed element, and before an item
+  // everything inside its container.
   void close_unclosed(std::string_view name) {
     if (open_.empty()) return;
     if (is_leaf(open_.back()) && ends_leaf(name)) close_top();
@@ -265,7 +265,7 @@ class Salvager {
     --count_[closed];
     open_.pop_back();
     if (is_entry(closed)) {
-      named_ = false;  // unknown for the enclosing entry
+      named_ = false;  // unknown for the entry around it
     } else if (!open_.empty() && is_entry(open_.back()) && names_for_good(closed, open_.back())) {
       named_ = true;
     }
@@ -278,7 +278,7 @@ class Salvager {
   std::vector<std::string_view> names_;  // attribute names of the current element, sorted
   std::unordered_map<std::string_view, std::size_t> count_;
   std::size_t nodes_ = 0, attribute_count_ = 0, too_deep_ = 0;
-  bool named_ = false;  // whether the entry begun last has its definitive id
+  bool named_ = false;  // whether the most recent entry has its definitive id
 };
 
 }  // namespace
@@ -303,7 +303,7 @@ Salvaged salvage(std::string_view text, std::size_t max_memory) {
 
 namespace {
 
-// Characters that a string cannot hold unescaped, or that may end it.
+// Characters that a string cannot contain unescaped, or that may end it.
 constexpr ByteSet string_stops(
     std::string_view("\x00\x01\x02\x03\x04\x05\x06\x07\b\t\n\v\f\r\x0e\x0f\x10\x11\x12\x13\x14\x15\x16\x17\x18"
                      "\x19\x1a\x1b\x1c\x1d\x1e\x1f\"'\\",
@@ -330,7 +330,7 @@ class JsonSalvager {
   }
 
  private:
-  // What may come next in the innermost object or array.
+  // The token expected next in the innermost object or array.
   enum class Expect { value, key, colon };
 
   bool in_object() const { return !open_.empty() && open_.back() == '{'; }
@@ -377,7 +377,7 @@ class JsonSalvager {
     expect_ = Expect::value;
   }
 
-  // Prepares for a value after a key without a colon; false for a member without a key, which is dropped.
+  // Prepares for a value, adding a missing colon after a key. False for a value without a key, which is dropped.
   bool ready_for_value() {
     if (expect_ == Expect::colon) put_colon();
     if (in_object()) return expect_ == Expect::value;
@@ -395,7 +395,7 @@ class JsonSalvager {
       return;
     }
     if (!ready_for_value()) {
-      ++skipped_;  // an object as a key: dropped with its content
+      ++skipped_;  // an object in place of a key: dropped with its content
       return;
     }
     out_ += c;
@@ -501,7 +501,7 @@ class JsonSalvager {
     }
   }
 
-  // A number, a literal, or a name without quotes.
+  // A number, a literal, or an unquoted word, as JSON.
   std::string bare() {
     const std::size_t start = at_;
     while (at_ < text_.size() && !is_space(text_[at_]) &&
@@ -551,7 +551,7 @@ class JsonSalvager {
   std::vector<char> open_;
   Expect expect_ = Expect::value;
   bool more_ = false, done_ = false;
-  bool in_scalar_ = false;  // the text ended within the last scalar
+  bool in_scalar_ = false;  // the text ends inside the last scalar
 };
 
 }  // namespace

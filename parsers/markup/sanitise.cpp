@@ -41,7 +41,7 @@ void append_escaped(std::string& out, std::string_view plain) {
   }
 }
 
-// Appends one reference as its character and returns how many bytes it took; a lone "&" is literal.
+// Appends one reference as its character and returns the number of bytes read; a lone "&" is literal.
 std::size_t append_reference(std::string& out, std::string_view text) {
   switch (predefined_entity(text)) {
     case '<':
@@ -95,7 +95,7 @@ void append_text(std::string& out, std::string_view text) {
   out.append(text.substr(start));
 }
 
-// Appends a reference as policy classic keeps it: as written, except for windows-1252 repairs.
+// Appends a reference as policy classic keeps it: as written, unless windows-1252 repairs it.
 void append_kept_reference(std::string& out, std::string_view written, const Reference& reference) {
   if (!reference.numeric) {
     out += written;
@@ -151,7 +151,7 @@ bool listed(std::string_view list, std::string_view word) {
   return false;
 }
 
-// The longest prefix of `text` within `max` bytes that ends at a whole character and outside any reference of at most
+// The longest prefix of `text` within `max` bytes that ends outside any character, and outside any reference of at most
 // `longest` bytes.
 std::string_view whole_prefix(std::string_view text, std::size_t max, std::size_t longest) {
   std::string_view kept = utf8_prefix(text, max);
@@ -229,7 +229,7 @@ class Sanitiser {
     cut_text(before);
   }
 
-  // Removes the part of the text from `before` on that does not fit.
+  // Removes the part of the text that does not fit; the text begins at `before`.
   void cut_text(std::size_t before) {
     if (out().size() + end_tags_ <= limit_) return;
     const std::size_t most = limit_ - std::min(limit_, before + end_tags_);
@@ -239,7 +239,7 @@ class Sanitiser {
 
   void cdata(const HtmlToken& token) {
     if (!options_.xhtml) {
-      // HTML treats it as a comment, but publishers who wrap twice mean its content.
+      // For HTML this is a comment, but publishers that wrap twice mean its content.
       if (!classic_) return text(token.text);
       constexpr std::string_view open = "&lt;![CDATA[", end = "]]>";
       if (open.size() + end.size() > room()) {
@@ -257,8 +257,8 @@ class Sanitiser {
   }
 
   // Policy classic keeps comments, as feedparser does, if every reader ends them at the same place and no old browser
-  // takes them for a condition. Some elements cannot contain comments: browsers see text there, and an end tag inside
-  // it ends the element.
+  // takes them for a conditional comment. Elements that cannot contain comments are excluded: browsers show the comment
+  // as text there, and an end tag inside it ends the element.
   void comment(std::string_view whole) {
     if (in_text_only_ > 0) return;
     const std::string_view inside = whole.substr(4, whole.size() < 7 ? 0 : whole.size() - 7);
@@ -318,7 +318,7 @@ class Sanitiser {
     }
   }
 
-  // xml:base in inline markup (XML Base §3): in force for the element and its content.
+  // Enters the xml:base of inline markup (XML Base §3), which applies to the element and its content.
   void enter_base(const HtmlToken& token) {
     if (token.attributes.find("xml:base") == npos) return;
     HtmlAttributes source(token.attributes);
@@ -345,8 +345,8 @@ class Sanitiser {
     return *base_;
   }
 
-  // Elements with optional end tags (HTML §13.1.2.4): a block ends an open paragraph, an item its elder sibling, and a
-  // table row or section the cells and rows before it.
+  // Closes elements with optional end tags (HTML §13.1.2.4): a block closes an open paragraph, an item the item before
+  // it, and a table row or section the cells and rows before it.
   void end_implied(const HtmlElement& element) {
     if (classic_) return;
     const int level = table_level(element);
@@ -397,7 +397,7 @@ class Sanitiser {
         while (open_.size() >= i) close_top();
         return;
       }
-      // An end tag inside a cell does not end elements opened outside the table.
+      // An end tag inside a cell does not close elements opened outside the table.
       if (open_[i - 1]->is(HtmlElement::cell) && !element->is(HtmlElement::cell) && !element->is(HtmlElement::item)) {
         return;
       }
@@ -442,7 +442,7 @@ class Sanitiser {
   // Skips an element with its content, leaving a link to an embedded resource (SECURITY S1).
   void drop(const HtmlElement& element, const HtmlToken& token) {
     if (stray_end_ && element.is(HtmlElement::raw_text)) {
-      // feedparser counts tags: a surplus end tag lets the next element's content through, as text.
+      // feedparser counts tags: after a surplus end tag it lets the content of the next such element through, as text.
       if (trim(std::string_view(out()).substr(*stray_end_)).empty()) out().resize(*stray_end_);
       stray_end_.reset();
       return;
@@ -502,11 +502,11 @@ class Sanitiser {
   const std::size_t limit_;
   HtmlTokenizer tokens_;
   Sanitised result_;
-  std::optional<std::size_t> stray_end_;  // classic: position of a script's or style's end tag without a start tag
+  std::optional<std::size_t> stray_end_;  // classic: where a script or style end tag without a start tag was
   std::vector<const HtmlElement*> open_;
   std::vector<std::pair<std::string, std::string>> kept_;
-  std::vector<std::pair<std::size_t, UrlBase>> bases_;  // number of elements open outside, and the base
-  std::optional<UrlBase> base_;                         // the base of the options, parsed on demand
+  std::vector<std::pair<std::size_t, UrlBase>> bases_;  // the number of elements open around it, and the base
+  std::optional<UrlBase> base_;                         // the base from the options, parsed when needed
   std::size_t end_tags_ = 0;                            // bytes of the end tags of all open elements
   std::size_t in_text_only_ = 0;                        // number of open text_only elements
   std::array<std::uint32_t, max_html_elements> open_count_{}, too_deep_{};

@@ -1,4 +1,4 @@
-// Text types as declared and as kept; the visible text of markup.
+// Text types, as declared and as kept; the visible text of markup.
 #pragma once
 
 #include <cstddef>
@@ -11,9 +11,9 @@ namespace feedmill {
 /// `text/html,text/plain`, `text/html/` or one with a trailing no-break space; "html" for `html;`.
 std::string bare_type(std::string_view declared);
 
-/// The type a text is kept as, whatever its document declares (SECURITY §4): "text/html" (from `html`, `text/html`),
-/// "application/xhtml+xml" (from `xhtml`, `application/xhtml+xml`), else "text/plain": other markup is shown as
-/// written. A text can have no other type, since this class is the only way to make one.
+/// The type that a text is kept as (SECURITY §4): "text/html" (declared as `html` or `text/html`),
+/// "application/xhtml+xml" (declared as `xhtml` or `application/xhtml+xml`), else "text/plain"; other markup is shown
+/// as written. No text can have another type, because only this class makes types.
 class TextType {
  public:
   TextType() = default;  ///< plain
@@ -28,14 +28,14 @@ class TextType {
   std::string_view name_ = "text/plain";
 };
 
-/// Whether text of this type (a TextType's name) is markup that must be sanitised.
+/// Whether text of this type (a TextType's name) is markup, which must be sanitised.
 bool is_markup(std::string_view type);
 
 /// The visible text of HTML: tags removed, references decoded, block elements and <br> as white space, scripts and
 /// styles left out, white space folded. At most `max_bytes`, cut at a code point. Linear.
 std::string plain_text(std::string_view markup, std::size_t max_bytes = std::size_t{1} << 20);
 
-/// `text` of this type (a TextType's name) as people read it: the visible text of markup, else unchanged.
+/// `text` of this type (a TextType's name) as people read it: the visible text if it is markup, else unchanged.
 std::string readable_text(std::string_view text, std::string_view type);
 
 }  // namespace feedmill

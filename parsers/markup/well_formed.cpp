@@ -34,7 +34,7 @@ bool is_name_start(char c) {
 
 struct OpenElement {
   std::string_view name;
-  std::size_t prefixes;  // how many were bound outside
+  std::size_t prefixes;  // number of prefixes bound outside the element
 };
 
 class Checker {
@@ -310,7 +310,7 @@ class Checker {
     return true;
   }
 
-  // Whether an unclosed comment or instruction begins here.
+  // Whether a comment or instruction without an end begins here.
   bool is_cut_remark() const {
     if (starts("<!--")) return rest().find("-->") == std::string_view::npos;
     return starts("<?") && rest().find("?>") == std::string_view::npos;
@@ -376,7 +376,7 @@ class Checker {
 
   bool known_prefix(std::string_view prefix) {
     if (prefix == "xml") return true;
-    // The same few prefixes recur: begin with the last one found.
+    // The same few prefixes recur: try the last one found first.
     if (last_found_ < prefixes_.size() && prefixes_[last_found_] == prefix) return true;
     if (prefixes_.size() > 32) {
       return bound_.contains(prefix);
@@ -510,7 +510,7 @@ class Checker {
   std::string_view text_;
   const char* end_;
   const char* at_;
-  const char* next_bracket_ = text_.data();  // no "]" between the last checked text and here
+  const char* next_bracket_ = text_.data();  // there is no "]" between the last checked text and here
   WellFormedness result_;
   bool external_ = false, standalone_ = false;
   std::size_t nodes_ = 0, attribute_count_ = 0, max_tree_bytes_;

@@ -11,7 +11,7 @@
 namespace feedmill {
 namespace {
 
-// We decode references; the decoder has already made line ends LF.
+// We decode references ourselves; charset decoding has already made line ends LF.
 constexpr unsigned parse_options = pugi::parse_minimal | pugi::parse_cdata;
 
 // Position of the ">" that ends the tag at `at`, respecting quotes; npos if there is none.
@@ -40,7 +40,7 @@ XmlDocument::XmlDocument(std::string_view text, std::string buffer, std::vector<
       expansion_left_(text.size() + 65536),
       buffer_(std::move(buffer)),
       mojibake_(mojibake) {
-  // The first of equal names counts.
+  // Of equal names the first is used.
   std::ranges::stable_sort(entities_, {}, &DeclaredEntity::name);
   if (!tree_.load_buffer_inplace(buffer_.data(), buffer_.size(), parse_options, pugi::encoding_utf8) &&
       !tree_.first_child()) {
@@ -74,7 +74,7 @@ XmlName XmlDocument::resolve(std::string_view qualified, bool element) const {
     result.ns = binding->uri.empty() ? Ns::core : binding->known != nullptr ? binding->known->ns : Ns::unknown;
   }
   if (result.uri.empty() && !result.prefix.empty()) {
-    result.known = find_usual_prefix(result.prefix);  // undeclared: bozo, but read anyway
+    result.known = find_usual_prefix(result.prefix);  // not declared: bozo, but read anyway
     result.ns = result.known != nullptr ? result.known->ns : Ns::unknown;
     if (result.known != nullptr) result.uri = result.known->uri;
   }
@@ -104,7 +104,7 @@ const XmlDocument::Binding* XmlDocument::find_binding(std::string_view prefix) c
     const auto found = innermost_.find(prefix);
     return found == innermost_.end() ? nullptr : &bindings_[found->second - 1];
   }
-  for (std::size_t i = bindings_.size(); i > 0; --i) {  // faster for few bindings
+  for (std::size_t i = bindings_.size(); i > 0; --i) {  // faster than the map for a few bindings
     if (bindings_[i - 1].prefix == prefix) return &bindings_[i - 1];
   }
   return nullptr;
@@ -122,8 +122,8 @@ bool XmlDocument::append_text(std::string& out, std::string_view raw) const {
     out.append(raw);
     return false;
   }
-  // Written through a pointer: escaped markup has a reference every few bytes. Only named references grow when decoded,
-  // none to more than 6/5 of its length; declared entities reserve their own room.
+  // Writes through a pointer, because escaped markup has a reference every few bytes. Only named references grow when
+  // decoded, to at most 6/5 of their length; declared entities reserve their own room.
   bool latin = false;
   std::size_t used = out.size();
   out.resize(used + raw.size() + raw.size() / 4 + 16);
@@ -134,7 +134,7 @@ bool XmlDocument::append_text(std::string& out, std::string_view raw) const {
     at += copied;
     if (at == raw.size()) break;
     const std::string_view rest = raw.substr(at);
-    if (const char c = predefined_entity(rest); c != '\0') {  // nearly all references
+    if (const char c = predefined_entity(rest); c != '\0') {  // nearly all references are predefined
       out[used++] = c;
       at += c == '<' || c == '>' ? 4 : c == '&' ? 5 : 6;
       continue;
@@ -164,7 +164,7 @@ std::size_t XmlDocument::decode_other(std::string& out, std::string_view text, b
   const Reference reference = read_reference(text);
   if (!reference.closed) return 0;
   if (reference.numeric) {
-    // The number may be a byte of UTF-8: repair_mojibake() decides. Otherwise it is windows-1252.
+    // The number may be a byte of UTF-8, for repair_mojibake() to decide; otherwise it is windows-1252.
     const bool is_latin = reference.written >= 0x80 && reference.written < 0x100;
     const std::uint32_t code = is_latin ? reference.written : reference.code;
     if (code != 0) append_utf8(out, code);
@@ -204,7 +204,7 @@ std::string XmlDocument::own_text(pugi::xml_node element) const {
   bool latin = mojibake_;
   for (pugi::xml_node child = element.first_child(); child; child = child.next_sibling()) {
     ++steps;
-    // Leading space is not copied, to avoid moving the text later.
+    // Leading space is skipped here, to avoid moving the text later.
     const char* raw = child.value();
     while (out.empty() && is_space(*raw)) ++raw;
     if (child.type() == pugi::node_pcdata) {
@@ -248,7 +248,7 @@ std::string XmlDocument::deep_text(pugi::xml_node element) const {
 std::string_view XmlDocument::source(pugi::xml_node element) const {
   const std::ptrdiff_t start = element.offset_debug();
   if (start < 0) return {};
-  pugi::xml_node last = element;  // the outermost element that ends where this one does
+  pugi::xml_node last = element;  // the outermost element that ends with this one
   while (last && !last.next_sibling()) last = last.parent();
   const std::ptrdiff_t next = last ? last.next_sibling().offset_debug() : static_cast<std::ptrdiff_t>(text_.size());
   if (next < start) return {};
@@ -380,7 +380,7 @@ XmlDocument::Scope::Scope(XmlDocument& document, pugi::xml_node element)
       document.bind(key.size() > 6 ? key.substr(6) : std::string_view{}, trim(a.value()));
     } else if (iequals(key, "xml:base")) {
       std::string base = document.effective_base().resolve(document.value(a));
-      // Nothing can be resolved against "mailto:a" or "http:a".
+      // A base such as "mailto:a" or "http:a" cannot resolve anything.
       if (base.size() > limits::url || !is_safe_url(base) || !split_url(base).has_authority || base_changed_) continue;
       document.allowance_.take(2 * base.size() + sizeof(UrlBase));
       document.allowance_.step(base.size() / 4);

@@ -21,7 +21,7 @@ namespace {
 
 using namespace std::string_view_literals;
 
-// Code points of windows-1252 above 0x7F; 0x80–0x9F from the table of entities.cpp.
+// Code points of windows-1252 above 0x7F; 0x80–0x9F come from the table in entities.cpp.
 std::uint32_t windows_1252_character(unsigned char byte) {
   return byte < 0xA0 ? repaired_character(byte) : byte;
 }
@@ -54,20 +54,20 @@ std::string decode_bytes(std::string_view bytes, const ByteTable& table) {
   return out;
 }
 
-// The label without quotes, in lower case, at most 64 characters.
+// A label without quotes, in lower case, at most 64 characters.
 std::string normal_label(std::string_view label) {
   label = trim(label);
   while (!label.empty() && (label.front() == '"' || label.front() == '\'')) label.remove_prefix(1);
   while (!label.empty() && (label.back() == '"' || label.back() == '\'')) label.remove_suffix(1);
   std::string result = lower(trim(label).substr(0, 64));
   for (char& c : result) {
-    if (c <= ' ' || c > '~') c = '?';  // keeps the label safe to show
+    if (c <= ' ' || c > '~') c = '?';  // keeps the label safe to print
   }
   return result;
 }
 
-// Removes a year from ISO labels (iso_8859_2_1987) and turns bare code page numbers (1251) into names iconv knows;
-// iso-ir-101 stays as it is.
+// Removes the year from ISO labels (iso_8859_2_1987) and turns bare code page numbers (1251) into names that iconv
+// knows; iso-ir-101 stays unchanged.
 std::string spelled_for_iconv(std::string dashed) {
   if (dashed.find_first_not_of("0123456789") == std::string::npos) return "cp" + dashed;
   if (istarts_with(dashed, "windows-")) return "cp" + dashed.substr(8);
@@ -88,7 +88,7 @@ std::string iconv_name(const std::string& label) {
   for (const Alias& alias : aliases) {
     if (alias.label == label || alias.label == dashed) return std::string(alias.iconv_name);
   }
-  // Only plain names: "/", "," and the empty name have special meanings in iconv. UTF-7 hides markup.
+  // Only plain names are passed on: "/", "," and the empty name have special meanings in iconv. UTF-7 can hide markup.
   if (dashed.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-.:()") != std::string::npos) return {};
   if (dashed.empty() || dashed.find("utf-7") != std::string::npos || dashed.find("utf7") != std::string::npos) {
     return {};
@@ -108,7 +108,7 @@ class Iconv {
   // As POSIX defines it.  NOLINTNEXTLINE(performance-no-int-to-ptr)
   bool valid() const { return handle_ != reinterpret_cast<iconv_t>(-1); }
 
-  // Whether the encoding uses one byte for each character.
+  // Whether the encoding uses one byte per character.
   bool is_one_byte() {
     std::string text;
     for (unsigned byte = 0x80; byte < 0x100; ++byte) {
@@ -121,16 +121,16 @@ class Iconv {
     return true;
   }
 
-  // Decodes `bytes`; `bad` counts the bytes that failed, each replaced by U+FFFD. Stops where the text would exceed the
-  // limit of limits.hpp; the rest counts as bad.
+  // Decodes `bytes`; `bad` counts the bytes that failed, each replaced by U+FFFD. Stops where the text would exceed
+  // limits::decoded_multiple; the remaining bytes count as bad.
   //
-  // Converts pieces short enough for their text to fit: glibc loses track of some charsets if it runs out of room
-  // between two characters of one code, and then emits the second forever (Shift_JISX0213: 82 F5).
+  // Converts in pieces so short that their text always fits: glibc loses track of some charsets if it runs out of room
+  // between two characters of one code, and then emits the second one forever (Shift_JISX0213: 82 F5).
   std::string convert(std::string_view bytes, std::size_t& bad) {
     const std::size_t most = limits::decoded_multiple * bytes.size() + buffer_.size();
     std::string out;
     out.reserve(bytes.size() + bytes.size() / 2);
-    char* in = const_cast<char*>(bytes.data());  // iconv's signature; it does not write there
+    char* in = const_cast<char*>(bytes.data());  // iconv's signature; it does not write through it
     std::size_t left = bytes.size();
     while (left > 0) {
       if (out.size() > most) {
@@ -142,20 +142,20 @@ class Iconv {
       const int problem = convert_piece(&in, &unread, out);
       left -= piece - unread;
       if (unread == 0 || (problem == EINVAL && unread < piece && unread < left))
-        continue;  // the next piece has the rest
+        continue;  // the next piece includes the unread bytes
       append_utf8(out, 0xFFFD);
       ++bad;
       ++in;
       --left;
     }
-    convert_piece(nullptr, nullptr, out);  // flushes a character held back by iconv
+    convert_piece(nullptr, nullptr, out);  // flushes a character that iconv holds back
     return out;
   }
 
  private:
   static constexpr std::size_t most_piece = 1024;
 
-  // errno of iconv, 0 on success.
+  // Returns iconv's errno, 0 on success.
   int convert_piece(char** in, std::size_t* left, std::string& out) {
     char* to = buffer_.data();
     std::size_t room = buffer_.size();
@@ -169,7 +169,7 @@ class Iconv {
   std::array<char, 16 * most_piece> buffer_{};
 };
 
-// UTF-8 with every maximal invalid part replaced by one U+FFFD (Unicode §3.9).
+// The UTF-8 text with every maximal invalid part replaced by one U+FFFD (Unicode §3.9).
 std::string replace_invalid(std::string_view bytes, std::size_t& bad) {
   std::string out;
   out.reserve(bytes.size() + 64);
@@ -200,7 +200,7 @@ bool valid_utf8(std::string_view bytes) {
   return simdjson::validate_utf8(bytes.data(), bytes.size());
 }
 
-// Whether UTF-8 text has characters from U+E000 to U+F8FF.
+// Whether UTF-8 text contains characters from U+E000 to U+F8FF.
 bool has_private_characters(std::string_view text) {
   for (std::size_t at = 0; at + 1 < text.size(); ++at) {
     const auto lead = static_cast<unsigned char>(text[at]);
@@ -209,7 +209,7 @@ bool has_private_characters(std::string_view text) {
   return false;
 }
 
-// Decodes by `label`; empty if the label is unknown. `bad`: sequences that did not decode.
+// Decodes by `label`; empty if the label is unknown. Adds the number of undecodable sequences to `bad`.
 std::optional<std::string> decode_as(std::string_view bytes, const std::string& label, std::size_t& bad) {
   const std::string name = iconv_name(label);
   if (name.empty()) return std::nullopt;
@@ -231,7 +231,7 @@ std::optional<std::string> decode_as(std::string_view bytes, const std::string& 
   return text;
 }
 
-// Whether every character of the encoding is one byte.
+// Whether the encoding uses one byte per character.
 bool is_one_byte(const std::string& name) {
   if (name == "CP1252" || find_byte_table(name) != nullptr) return true;
   if (name.empty() || name == "HZ") return false;
@@ -239,13 +239,13 @@ bool is_one_byte(const std::string& name) {
   return converter.valid() && converter.is_one_byte();
 }
 
-// Text in a single-byte encoding is hardly ever valid UTF-8 with several sequences.
+// Whether bytes are valid UTF-8 with at least two sequences, which text in a single-byte encoding hardly ever is.
 bool is_surely_utf8(std::string_view bytes) {
   const auto begins = [](char c) { return static_cast<unsigned char>(c) >= 0xC2; };
   return std::count_if(bytes.begin(), bytes.end(), begins) >= 2 && valid_utf8(bytes);
 }
 
-// The encoding family shown by a document's first bytes: the label of its UTF-16 or UTF-32 form, "" if
+// The encoding family that a document's first bytes show: the label of its UTF-16 or UTF-32 form, "" if
 // ASCII-compatible.
 std::string_view family(std::string_view body) {
   if (body.starts_with("\0\0\0<"sv)) return "utf-32be";
@@ -265,7 +265,7 @@ constexpr Mark marks[] = {{"\xEF\xBB\xBF"sv, "utf-8"},
                           {"\xFE\xFF"sv, "utf-16be"},
                           {"\xFF\xFE"sv, "utf-16le"}};
 
-// The encoding named in the XML declaration at the start of `head` (ASCII-compatible).
+// The encoding named in an XML declaration at the start of `head` (ASCII-compatible).
 std::string_view declared_encoding(std::string_view head) {
   std::size_t start = 0;
   while (start < head.size() && is_space(head[start])) ++start;
@@ -283,7 +283,7 @@ std::string_view declared_encoding(std::string_view head) {
   return head.substr(0, head.find(quote));
 }
 
-// Every second or fourth byte of a UTF-16 or UTF-32 document, for reading its declaration.
+// Every second or fourth byte of a UTF-16 or UTF-32 document, which gives its declaration as ASCII.
 std::string narrow(std::string_view body, std::string_view label) {
   const std::size_t width = label.starts_with("utf-32") ? 4 : 2;
   const std::size_t offset = label.ends_with("be") ? width - 1 : 0;
@@ -292,14 +292,14 @@ std::string narrow(std::string_view body, std::string_view label) {
   return out;
 }
 
-// Kinds of bytes in a text that need a closer look; most texts have none.
+// Kinds of bytes in a text that need a closer look; most texts contain none.
 struct Suspects {
   bool controls = false;  // C0 except TAB and LF, and DEL
-  bool lead_ef = false;   // noncharacters begin with it
-  bool lead_c2 = false;   // U+0080 … U+00BF begin with it
+  bool lead_ef = false;   // the first byte of noncharacters
+  bool lead_c2 = false;   // the first byte of U+0080 … U+00BF
 };
 
-// All in one pass, sixteen bytes at a time.
+// Finds all kinds in one pass, sixteen bytes at a time.
 Suspects find_suspects(std::string_view text) {
   using Bytes [[gnu::vector_size(16)]] = std::uint8_t;
   Bytes controls{}, lead_ef{}, lead_c2{};
@@ -351,7 +351,7 @@ bool has_noncharacters(std::string_view text) {
 }
 
 // Makes line ends LF and removes forbidden characters (SECURITY X3). Legal but useless ones (DEL) are removed without
-// counting. True if something changed.
+// being counted. True if the text changed.
 bool clean(std::string& text, const Suspects& found, std::size_t& dropped) {
   const bool line_ends = found.controls && text.find('\r') != std::string::npos;
   if (line_ends) unify_line_ends(text);
@@ -383,8 +383,8 @@ bool clean(std::string& text, const Suspects& found, std::size_t& dropped) {
   return true;
 }
 
-// Whether values of the text may need repair_mojibake: it has a C1 control, or a Latin letter before a character that
-// windows-1252 has between 0x80 and 0xBF, as in UTF-8 read as Latin-1 or windows-1252.
+// Whether values in the text may need repair_mojibake(): the text has a C1 control, or a Latin letter before a
+// character from windows-1252's 0x80 … 0xBF, as UTF-8 read as Latin-1 or windows-1252 does.
 bool may_hold_mojibake(std::string_view text) {
   for (std::size_t at = text.find('\xC2'); at != std::string_view::npos; at = text.find('\xC2', at + 2)) {
     if (at + 1 < text.size() && static_cast<unsigned char>(text[at + 1]) < 0xA0) return true;
@@ -398,7 +398,7 @@ bool may_hold_mojibake(std::string_view text) {
   return false;
 }
 
-// Removes the first character of a text and returns its byte in windows-1252, or in Latin-1 below U+0100. Empty for
+// Removes the first character of a text and returns its byte in windows-1252, or in Latin-1 below U+0100; empty for
 // other characters.
 std::optional<char> take_windows_byte(std::string_view& text) {
   const auto at = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
@@ -414,7 +414,8 @@ std::optional<char> take_windows_byte(std::string_view& text) {
   return std::nullopt;
 }
 
-// Whether valid UTF-8 bytes are likely meant as UTF-8: two of them may be É before a closing quote.
+// SECURITY X6. Whether valid UTF-8 bytes are likely meant as UTF-8. Two such bytes may also be "É" before a closing
+// quote.
 bool is_likely_utf8(std::string_view text) {
   const auto is = [&](auto test) {
     return std::count_if(text.begin(), text.end(), [&](char c) { return test(static_cast<unsigned char>(c)); });
@@ -466,7 +467,8 @@ Decoded decode_document(std::string_view body, std::string_view content_type) {
     }
   }
   if (wide.empty()) wide = family(body);
-  // A label of the UTF-16 or UTF-32 family must fit the width of the bytes, which also decide its byte order.
+  // A label of the UTF-16 or UTF-32 family must fit the width of the units that the bytes show; the bytes also decide
+  // the byte order.
   const auto add = [&](std::string_view raw, EncodingRule from) {
     std::string label = normal_label(raw);
     if (label.empty()) return;
@@ -492,7 +494,7 @@ Decoded decode_document(std::string_view body, std::string_view content_type) {
     if (name == "UTF-8" && !valid_utf8(body)) continue;
     if (name != "UTF-8" && !is_wide && is_surely_utf8(body) && is_one_byte(name)) continue;
     std::size_t bad = 0;
-    // UTF-8 is known to be valid here.
+    // UTF-8 is valid here: invalid bytes were skipped above.
     std::optional<std::string> text = name == "UTF-8" ? std::string(body) : decode_as(body, candidate.label, bad);
     if (!text || (bad > 0 && !(is_wide && i + 2 >= candidates.size()))) continue;
     result.text = *std::move(text);
@@ -509,7 +511,7 @@ Decoded decode_document(std::string_view body, std::string_view content_type) {
     break;
   }
   if (result.encoding.empty()) {
-    // Nothing fits. Mostly valid UTF-8 with a few broken sequences stays UTF-8; otherwise the bytes decide.
+    // No candidate fits. Mostly valid UTF-8 with a few broken sequences stays UTF-8; otherwise the charset is detected.
     std::size_t bad = 0;
     std::string repaired = replace_invalid(body, bad);
     const auto multibyte = static_cast<std::size_t>(

@@ -33,7 +33,7 @@ constexpr PairEncoding pair_encodings[] = {
     // Hangul syllables
     {"euc-kr", [](Byte c) { return in(c, 0xA1, 0xFE); }, [](Byte c) { return in(c, 0xA1, 0xFE); },
      [](Byte lead, Byte) { return in(lead, 0xB0, 0xC8); }},
-    // kana; the text also has kanji of level 1
+    // kana; the text also contains kanji of level 1
     {"euc-jp", [](Byte c) { return in(c, 0xA1, 0xFE) || c == 0x8E; }, [](Byte c) { return in(c, 0xA1, 0xFE); },
      [](Byte lead, Byte) { return lead == 0xA4 || lead == 0xA5; }},
     // hanzi of level 1
@@ -65,7 +65,7 @@ PairScore score(const PairEncoding& encoding, std::string_view bytes) {
 
 struct Likely {
   std::string_view label;  ///< "" if none is likely
-  double share = 0;        ///< share of its everyday characters
+  double share = 0;        ///< share of everyday characters in the text
 };
 
 // The best double-byte encoding.
@@ -86,12 +86,12 @@ Likely detect_pairs(std::string_view bytes, std::size_t high) {
   return best_share > 0.6 ? Likely{best, best_share} : Likely{};
 }
 
-// Classes of a single-byte encoding's upper half: l(ower) and u(pper) letters, 'p' common punctuation, '.' rare or
-// unassigned. 0x80 … 0xFF, in rows of sixteen.
+// A single-byte encoding, and the class of each byte from 0x80 to 0xFF: l(ower) and u(pper) letters, 'p' common
+// punctuation, '.' rare or unassigned; in rows of sixteen.
 struct ByteEncoding {
   std::string_view label;
   std::string_view classes;
-  std::string_view frequent;  ///< its most frequent letters, as bytes
+  std::string_view frequent;  ///< the encoding's most frequent letters, as bytes
 };
 
 constexpr ByteEncoding byte_encodings[] = {
@@ -157,8 +157,8 @@ constexpr ByteEncoding byte_encodings[] = {
      "\xD2\xB9\xC3\xE0\xCD\xA1\xE8\xC7\xE9\xC1\xA7\xC2\xB5\xCA\xB7\xD5\xD1"},
 };
 
-// Whether there are capitals, accents or one of the letters from 0xFB on: Russian and Greek of more than a few words
-// have them, Hebrew never does.
+// Whether there are capitals, accents or letters from 0xFB on: Russian and Greek texts of more than a few words contain
+// some, Hebrew ones never do.
 bool has_capitals(std::string_view bytes) {
   return std::any_of(bytes.begin(), bytes.end(), [](char c) {
     const auto byte = static_cast<Byte>(c);
@@ -181,7 +181,7 @@ double score(const ByteEncoding& encoding, std::string_view bytes) {
     const char kind = index < encoding.classes.size() ? encoding.classes[index] : '.';
     if (kind == 'l' || kind == 'u') {
       points += encoding.frequent.find(raw) != std::string_view::npos ? 1.0 : 0.3;
-      if (before == 'a') points -= 1.5;                 // letters of two scripts in one word
+      if (before == 'a') points -= 1.5;                 // letters of two scripts in a word
       if (kind == 'u' && before == 'l') points -= 0.8;  // a capital inside a word
     } else if (kind == '.') {
       points -= 1.0;
@@ -193,7 +193,7 @@ double score(const ByteEncoding& encoding, std::string_view bytes) {
   return high == 0 ? 0 : points / static_cast<double>(high);
 }
 
-// Separates the Latin code pages by letters frequent in central European languages or in Turkish.
+// Distinguishes the Latin code pages by letters that are frequent in central European languages or in Turkish.
 std::string_view detect_latin(std::string_view bytes) {
   std::array<std::size_t, 256> count{};
   for (const char c : bytes) ++count[static_cast<Byte>(c)];
@@ -204,18 +204,18 @@ std::string_view detect_latin(std::string_view bytes) {
   };
   const std::size_t central = sum("\xB9\x9C\x9F\xBF\xB3\xEA\xE6\xF1\x9A\x9E\xE8\xF8\xEC\xF9\xEF\x9D\xF2\xF5\xFB");
   const std::size_t western = sum("\xE9\xE8\xE0\xEA\xE7\xE4\xF6\xFC\xDF\xF1\xE5\xE6\xF8\xE3\xF5\xF4\xEE\xEF\xFB\xF9");
-  // Polish, Czech, Slovak, Croatian: letters where windows-1252 has signs, plus s and z with caron, which are rare
-  // elsewhere.
+  // Polish, Czech, Slovak, Croatian: letters at the bytes of windows-1252's signs, plus s and z with caron, which are
+  // rare elsewhere.
   const std::size_t only_central = sum("\xB9\x9C\x9F\xB3\x9D\x9A\x9E\x8A\x8E");
   const std::size_t turkish = sum("\xFD\xFE\xF0\xDD\xDE\xD0");
-  // Hungarian: long umlauts and acutes, but none of the letters that accompany them in Portuguese or French.
+  // Hungarian: long umlauts and acutes without the letters that accompany these in Portuguese or French.
   const bool hungarian = sum("\xF5\xFB") > 0 && sum("\xE1") > 0 && sum("\xE3\xE7\xEA\xE0\xE8") == 0;
   if (turkish * 3 > western && turkish > only_central) return "windows-1254";
   if ((only_central * 6 > western && central * 2 > western) || hungarian) return "windows-1250";
   return "windows-1252";
 }
 
-// The document's text without its tags, so that markup does not count as words.
+// The document's text without its tags, which would otherwise count as words.
 std::string text_of(std::string_view bytes) {
   std::string out;
   bool in_tag = false;
@@ -235,7 +235,7 @@ std::string_view detect_charset(std::string_view bytes) {
   for (const char c : text) high += is_ascii(c) ? 0 : 1;
   if (high == 0) return "windows-1252";
   const Likely pairs = detect_pairs(text, high);
-  // Thai in runs of even length looks like Chinese of rare characters.
+  // Runs of Thai with an even length look like rare Chinese characters.
   const ByteEncoding& thai = byte_encodings[std::size(byte_encodings) - 1];
   if (!pairs.label.empty() && (pairs.share > 0.85 || score(thai, text) < 0.65)) return pairs.label;
   std::string_view best;

@@ -1,4 +1,4 @@
-// Labels of encodings, and the single-byte encodings that glibc's iconv does not know.
+// Labels of encodings, and the single-byte encodings that glibc's iconv lacks.
 // clang-format off
 #pragma once
 
@@ -7,7 +7,7 @@
 
 namespace feedmill {
 
-// Meaning of the bytes 0x80 … 0xFF.
+// Code points of the bytes 0x80 … 0xFF.
 struct ByteTable {
   std::string_view label;
   std::array<char16_t, 128> upper;
@@ -51,7 +51,8 @@ struct Alias {
   std::string_view label, iconv_name;
 };
 
-// Labels that mean something else on the web than their name says (WHATWG Encoding), or that iconv spells differently.
+// Labels that mean another encoding on the web than their name says (WHATWG Encoding), or that iconv spells
+// differently.
 inline constexpr Alias aliases[] = {{"ascii", "CP1252"},
                                     {"us-ascii", "CP1252"},
                                     {"iso-8859-1", "CP1252"},

@@ -17,7 +17,7 @@ using std::chrono::days;
 using std::chrono::microseconds;
 using std::chrono::minutes;
 
-// The parts read so far; -1: missing.
+// The parts of a date read so far; -1: missing.
 struct Parts {
   int year = -1, month = -1, day = -1;
   int ordinal = -1;            // day of the year
@@ -27,13 +27,13 @@ struct Parts {
   HalfDay half = HalfDay::none;
   bool english_half = false;               // "am" or "p.m."
   int zone = 0;                            // minutes east of UTC
-  const date::time_zone* place = nullptr;  // its zone, if given by IANA name
+  const date::time_zone* place = nullptr;  // the zone, if given by its IANA name
   bool has_time = false, has_zone = false;
-  bool unknown_zone = false;  // it names a zone that we do not know
+  bool unknown_zone = false;  // the text names a zone that we do not know
 };
 
-// Years before 1900 come from software that had a broken date or none. Years of three digits are read, since no known
-// software produces them by mistake, but not stored.
+// Whether a date is believable. Years before 1900 come from software with a broken date or none. Years of three digits
+// are accepted (but not stored), since no known software produces them by mistake.
 bool in_range(Time time) {
   const int year = static_cast<int>(std::chrono::year_month_day{std::chrono::floor<days>(time)}.year());
   return (year >= 1900 && year <= 9999) || (year >= 99 && year <= 999);
@@ -82,7 +82,7 @@ std::optional<Time> to_time(const Parts& parts) {
   return in_range(time) ? std::optional<Time>(time) : std::nullopt;
 }
 
-// A cursor over the text; every reader either consumes what it understands or leaves the cursor unchanged.
+// A cursor over the text. Every reader either consumes the part it understands or leaves the cursor unchanged.
 class Scanner {
  public:
   explicit Scanner(std::string_view text) : rest_(text) {}
@@ -129,7 +129,7 @@ int number(std::string_view digits) {
   return leading_number<int>(digits.substr(0, 9));
 }
 
-// RFC 2822 §4.3, with the pivot at 90: feeds began in the nineties.
+// RFC 2822 §4.3, but with the pivot at 90, because feeds began in the nineties.
 int full_year(std::string_view digits) {
   const int year = number(digits);
   if (digits.size() > 2) return year;
@@ -151,7 +151,7 @@ bool take_any(Scanner& in, std::initializer_list<std::string_view> words) {
   return std::any_of(words.begin(), words.end(), [&](std::string_view word) { return in.take(word); });
 }
 
-// A number of at most two digits before one of these signs.
+// Reads a number of at most two digits that is followed by one of these signs.
 bool read_marked(Scanner& in, int& value, std::initializer_list<std::string_view> signs) {
   Scanner at = in;
   at.skip_space();
@@ -164,7 +164,7 @@ bool read_marked(Scanner& in, int& value, std::initializer_list<std::string_view
   return true;
 }
 
-// h:m[:s[.f]], also 19h48, 19h48m21s, 19h and 19시 48분.
+// Reads h:m[:s[.f]], also 19h48, 19h48m21s, 19h and 19시 48분.
 bool read_clock(Scanner& in, Parts& parts) {
   Scanner at = in;
   const std::string_view hour = at.take_digits();
@@ -195,7 +195,7 @@ bool read_clock(Scanner& in, Parts& parts) {
   return true;
 }
 
-// +hh, +hhmm, +hh:mm, +hh:mm:ss
+// Reads +hh, +hhmm, +hh:mm or +hh:mm:ss.
 bool read_offset(Scanner& in, Parts& parts) {
   Scanner at = in;
   const bool west = at.peek() == '-';
@@ -231,7 +231,7 @@ void set_half(Parts& parts, HalfDay half, std::string_view word) {
   if ((word == "오전" || word == "오후") && !parts.has_zone) parts.zone = 540;  // only Korean publishers write it
 }
 
-// A part of the day, if the words at the cursor can be one.
+// Reads a part of the day, if `words`, found at the cursor, can be one.
 bool read_half_day(Scanner& in, Parts& parts, const DateWords& words) {
   if (words.half_day == HalfDay::none) return false;
   set_half(parts, words.half_day, in.rest().substr(0, words.length));
@@ -239,7 +239,7 @@ bool read_half_day(Scanner& in, Parts& parts, const DateWords& words) {
   return true;
 }
 
-// "3:45p": the letter directly after a time.
+// Reads the letter directly after a time: "3:45p".
 void read_half_letter(Scanner& in, Parts& parts) {
   if ((in.peek() != 'a' && in.peek() != 'p') || is_alpha(in.peek(1)) || in.peek(1) == '.') return;
   parts.half = in.peek() == 'a' ? HalfDay::morning : HalfDay::afternoon;
@@ -247,7 +247,7 @@ void read_half_letter(Scanner& in, Parts& parts) {
   in.skip();
 }
 
-// The name of a zone: letters; with slashes also the other characters of IANA names.
+// The zone name that the text begins with: letters; after a slash also the other characters of IANA names.
 std::string_view zone_name(std::string_view text) {
   std::size_t length = 0;
   bool is_path = false;
@@ -261,7 +261,7 @@ std::string_view zone_name(std::string_view text) {
   return text.substr(0, length);
 }
 
-// `letters`: whether military zones are allowed.
+// Sets the zone by name, unless one is set; false if the name is unknown. `letters`: military zones are allowed.
 bool set_zone(Parts& parts, std::string_view name, bool letters) {
   if (name.find('/') != std::string_view::npos) {
     const date::time_zone* const place = find_time_zone(name);
@@ -277,7 +277,7 @@ bool set_zone(Parts& parts, std::string_view name, bool letters) {
   return true;
 }
 
-// (CEST), [Europe/Berlin]: a zone if no other is given, otherwise a remark.
+// Reads (CEST) or [Europe/Berlin]: a zone if no other is given, otherwise a remark.
 void read_remark(Scanner& in, Parts& parts) {
   const std::size_t close = std::min(in.rest().find(in.peek() == '(' ? ')' : ']'), in.rest().size());
   const std::string_view remark = trim(in.rest().substr(1, close - 1));
@@ -294,7 +294,7 @@ void read_remark(Scanner& in, Parts& parts) {
   in.skip(close + 1);
 }
 
-// What follows a date and time: half of the day, zone by name or offset, remarks. False for other words.
+// Reads the rest after a date and time: half of the day, zone by name or offset, remarks. False at anything else.
 bool read_tail(Scanner& in, Parts& parts) {
   while (!in.done()) {
     const char c = in.peek();
@@ -450,7 +450,7 @@ std::optional<Time> parse_epoch(std::string_view text) {
   return in_range(time) ? std::optional<Time>(time) : std::nullopt;
 }
 
-// Any other form: words and numbers in any order, recognised by their shape.
+// Reads any other form: words and numbers in any order, recognised by their shape.
 class LooseDate {
  public:
   explicit LooseDate(std::string_view text) : in_(text), text_(text) {}
@@ -468,7 +468,7 @@ class LooseDate {
  private:
   struct Number {
     std::string_view digits;
-    char before;  // the character before it
+    char before;  // the character before the digits
   };
 
   bool token() {
@@ -498,7 +498,7 @@ class LooseDate {
     for (const std::string_view suffix : {"st", "nd", "rd", "th", "er", "º", "ª"}) {
       if (rest.starts_with(suffix) && word_length(rest) == suffix.size()) in_.skip(suffix.size());
     }
-    // Korean and Chinese mark year, month and day.
+    // Korean and Chinese write units after year, month and day.
     struct Unit {
       std::string_view word;
       int Parts::*part;
@@ -525,7 +525,7 @@ class LooseDate {
       return true;
     }
     const DateWords words = find_words(in_.rest());
-    // A letter is a zone only in RFC 822: after a space, at the end. "15:38 h" and "9.05 u." are hours.
+    // A letter is a zone only as in RFC 822: after a space, at the end. In "15:38 h" and "9.05 u." it means hours.
     const bool letters = parts_.has_time && parts_.month > 0 && count_ > 0 && is_space(behind()) &&
                          in_.rest().size() == 1 && name != "h" && name != "u";
     if (name.size() == 1 && words.length < 2 && letters && set_zone(parts_, name, true)) {
@@ -551,20 +551,20 @@ class LooseDate {
       in_.skip(words.length);
       return true;
     }
-    if (parts_.has_time) {  // an unknown zone is UTC
+    if (parts_.has_time) {  // an unknown zone counts as UTC
       if (!name.empty()) parts_.unknown_zone = true;
       in_.skip(std::max(name.size(), word_length(in_.rest())));
       return true;
     }
     in_.skip(std::max<std::size_t>(word_length(in_.rest()), 1));
     if (name.size() > 1 && count_ + (parts_.month > 0 ? 1 : 0) >= 3 && set_zone(parts_, name, false)) return true;
-    return first;  // a weekday in a language we do not know
+    return first;  // it may be a weekday in a language we do not know
   }
 
   // The character before the cursor.
   char behind() const { return in_.rest().size() < text_.size() ? text_[text_.size() - in_.rest().size() - 1] : ' '; }
 
-  // Whether a time follows a word of this length, or a time or number precedes it.
+  // Whether a time follows the word of this length at the cursor, or a time or number precedes it.
   bool is_beside_time(std::size_t length) const {
     Scanner ahead(in_.rest().substr(length));
     while (ahead.take('.') || ahead.take(',') || ahead.take(' ')) {
@@ -575,7 +575,7 @@ class LooseDate {
     return !before.empty() && is_digit(before.back()) && (parts_.has_time || count_ > 2);
   }
 
-  // For names that are both a weekday and a month ("mar"): whether another month follows.
+  // For a name that is both a weekday and a month ("mar"): whether another month follows.
   bool month_follows(std::string_view name) const {
     Scanner ahead(in_.rest().substr(name.size()));
     while (!ahead.done()) {
@@ -586,8 +586,8 @@ class LooseDate {
     return false;
   }
 
-  // A number of three digits, or of more than four, cannot be part of a date. It is dropped if there is another year;
-  // otherwise there is no date.
+  // Drops numbers of three digits or more than four, which cannot be part of a date. Without another number that is a
+  // year, drops all numbers, so that there is no date.
   void drop_broken_numbers() {
     const auto is_broken = [](const Number& n) { return n.digits.size() == 3 || n.digits.size() > 4; };
     const auto end = std::remove_if(numbers_.begin(), numbers_.begin() + count_, is_broken);
@@ -634,10 +634,10 @@ class LooseDate {
 
   void set_year(const Number& n) {
     parts_.year = full_year(n.digits);
-    if (is_thai_ && parts_.year > 2400) parts_.year -= 543;  // of the Buddhist era
+    if (is_thai_ && parts_.year > 2400) parts_.year -= 543;  // year of the Buddhist era
   }
 
-  // Remaining numbers: an hour, and minutes and seconds after full stops.
+  // Reads the remaining numbers as an hour, and minutes and seconds after full stops.
   void time_at(std::size_t at) {
     if (parts_.has_time || at >= count_ || numbers_[at].digits.size() > 2) return;
     parts_.hour = number(numbers_[at].digits);
@@ -654,7 +654,8 @@ class LooseDate {
     return weekdays_ == 0 ? day.has_value() : day && (weekdays_ >> std::chrono::weekday{*day}.iso_encoding() & 1U) != 0;
   }
 
-  // Swaps day and month, or reads the month's name in another language, if that matches the weekday.
+  // Swaps day and month, or takes the month that the name means in another language, if the result agrees with the
+  // weekday.
   void look_for_another_reading() {
     const Parts first = parts_;
     if (is_numeric_ && parts_.day <= 12) {
@@ -676,7 +677,8 @@ class LooseDate {
   bool is_numeric_ = false, is_thai_ = false;
 };
 
-// Lower case for Latin, Greek, Cyrillic and Armenian letters; ASCII for digits and punctuation of other scripts.
+// The character in the form that the readers expect: Latin, Greek, Cyrillic and Armenian letters in lower case, digits
+// and punctuation of other scripts as ASCII.
 char32_t plain(char32_t code) {
   constexpr char32_t zeros[] = {0x660, 0x6F0, 0x966, 0x9E6, 0xA66, 0xAE6,  0xB66,  0xBE6,
                                 0xC66, 0xCE6, 0xD66, 0xE50, 0xED0, 0x1040, 0x17E0, 0xFF10};
@@ -692,7 +694,7 @@ char32_t plain(char32_t code) {
   if (code == 0x130) return U'i';
   if (code >= 0x100 && code <= 0x17F && code != 0x131 && code != 0x138 && code != 0x149 && code != 0x178 &&
       code != 0x17F) {
-    const bool odd = (code >= 0x139 && code <= 0x148) || code >= 0x179;  // ranges where capitals have odd numbers
+    const bool odd = (code >= 0x139 && code <= 0x148) || code >= 0x179;  // capitals have odd numbers here
     return (code & 1U) == (odd ? 1U : 0U) ? code + 1 : code;
   }
   const bool latin_or_greek = (code >= 0xC0 && code <= 0xDE && code != 0xD7) || (code >= 0x391 && code <= 0x3AB);
@@ -706,7 +708,7 @@ char32_t plain(char32_t code) {
   return code;
 }
 
-// The text in the form the readers above expect. Marks of writing direction are removed.
+// The text in the form that the readers expect, without marks of writing direction.
 std::string plain(std::string_view text) {
   std::string out(text);
   for (char& c : out) c = to_lower(c);
@@ -720,7 +722,7 @@ std::string plain(std::string_view text) {
     }
     const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[at + i]); };
     const std::size_t length = byte(0) >= 0xE0 ? 3 : 2;
-    if (byte(0) < 0xC0 || byte(0) >= 0xF0 || at + length > text.size()) {  // beyond all scripts above
+    if (byte(0) < 0xC0 || byte(0) >= 0xF0 || at + length > text.size()) {  // beyond the scripts handled above
       out += text[at++];
       continue;
     }
@@ -733,7 +735,7 @@ std::string plain(std::string_view text) {
   return out;
 }
 
-// Any moment in the supported years.
+// Reads any moment in the supported years.
 std::optional<Time> read_moment(std::string_view text, bool& unknown_zone) {
   text = trim(text);
   if (text.empty() || text.size() > 256) return std::nullopt;

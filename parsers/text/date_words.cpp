@@ -19,9 +19,8 @@ struct Month {
   int number;
 };
 
-// Words with these beginnings are months if the table (scripts/date-words) lacks the whole word.
-// Languages: English, French, German, Spanish, Italian, Portuguese, Dutch, Nordic, Polish, Czech, Hungarian, Greek,
-// Russian, Turkish.
+// Words that begin like this are months, if the table (scripts/date-words) lacks the whole word. Languages: English,
+// French, German, Spanish, Italian, Portuguese, Dutch, Nordic, Polish, Czech, Hungarian, Greek, Russian, Turkish.
 constexpr Month months[] = {
     {"jan", 1},  {"feb", 2},   {"mar", 3},  {"apr", 4},   {"may", 5},   {"jun", 6},     {"jul", 7},   {"aug", 8},
     {"sep", 9},  {"oct", 10},  {"nov", 11}, {"dec", 12},  {"janv", 1},  {"fév", 2},     {"fev", 2},   {"mars", 3},
@@ -46,7 +45,7 @@ struct Zone {
   int minutes;
 };
 
-// An abbreviation used by several countries means the zone most common in feeds.
+// An abbreviation that several countries use means the zone that is most common in feeds.
 constexpr Zone zones[] = {
     {"gmt", 0},     {"utc", 0},     {"ut", 0},      {"z", 0},      {"est", -300},  {"edt", -240},  {"pst", -480},
     {"pdt", -420},  {"cst", -360},  {"cdt", -300},  {"cet", 60},   {"cest", 120},  {"bst", 60},    {"acdt", 630},
@@ -75,7 +74,7 @@ struct Weekday {
   int number;  // 1: Monday
 };
 
-// Words with these beginnings are weekdays if the table lacks the whole word.
+// Words that begin like this are weekdays, if the table lacks the whole word.
 constexpr Weekday weekdays[] = {{"mon", 1}, {"tue", 2}, {"wed", 3}, {"thu", 4}, {"fri", 5},  {"sat", 6}, {"sun", 7},
                                 {"lun", 1}, {"mar", 2}, {"mer", 3}, {"mié", 3}, {"mie", 3},  {"jeu", 4}, {"jue", 4},
                                 {"gio", 4}, {"ven", 5}, {"vie", 5}, {"sam", 6}, {"sáb", 6},  {"sab", 6}, {"dim", 7},
@@ -85,7 +84,7 @@ constexpr Weekday weekdays[] = {{"mon", 1}, {"tue", 2}, {"wed", 3}, {"thu", 4}, 
                                 {"κυρ", 7}, {"δευ", 1}, {"τρι", 2}, {"τετ", 3}, {"πεμ", 4},  {"παρ", 5}, {"σαβ", 6},
                                 {"mit", 3}, {"seg", 1}, {"ter", 2}, {"qua", 3}, {"qui", 4},  {"sex", 5}, {"thur", 4}};
 
-// The position, from 1, of a three-letter word in a list of such words; 0 if absent.
+// The position, from 1, of a three-letter word in a list of three-letter words; 0 if absent.
 int place_in(std::string_view list, std::string_view word) {
   for (std::size_t at = 0; at < list.size(); at += 3) {
     if (list[at] == word[0] && list[at + 1] == word[1] && list[at + 2] == word[2]) return static_cast<int>(at / 3) + 1;
@@ -93,8 +92,8 @@ int place_in(std::string_view list, std::string_view word) {
   return 0;
 }
 
-// Whether a script writes words without spaces between them (Thai, Lao, Burmese, Khmer, and everything from U+3000 on),
-// judged by the first two bytes of a letter.
+// Whether a letter's script writes words without spaces between them (Thai, Lao, Burmese, Khmer, and everything from
+// U+3000 on). Examines the first two bytes of the letter.
 bool is_without_spaces(std::string_view letter) {
   const auto lead = static_cast<unsigned char>(letter[0]);
   const auto next = letter.size() > 1 ? static_cast<unsigned char>(letter[1]) : 0U;
@@ -112,7 +111,7 @@ std::size_t start_of_last(std::string_view text) {
   return at;
 }
 
-// Whether a word may end before `length`: not within a character, a number, or a word of a script with spaces.
+// Whether a word may end at `length`: not inside a character, a number, or a word of a script with spaces.
 bool may_end(std::string_view text, std::size_t length) {
   if (length == text.size()) return true;
   const char next = text[length];
@@ -127,7 +126,7 @@ std::size_t common_length(std::string_view a, std::string_view b) {
   return static_cast<std::size_t>(std::mismatch(a.begin(), a.end(), b.begin(), b.end()).first - a.begin());
 }
 
-// Other words in dates and times, missing in CLDR's patterns.
+// Other words in dates and times, which CLDR's patterns lack.
 constexpr std::string_view fillers[] = {
     "of",   "del", "de",    "d'",   "t",       "o",     "om",     "alle", "ore", "ora",  "orë",    "las",
     "les",  "los", "la",    "el",   "jam",     "pukul", "saat",   "lúc",  "giờ", "hora", "horas",  "hs",
@@ -146,7 +145,7 @@ DateWords find_words(std::string_view text) {
   DateWords found;
   if (text.empty() || !is_letter(text[0])) return found;
   const std::string_view word = text.substr(0, word_length(text));
-  if (word.size() == 3 && word != "mar") {  // by far the most frequent; "mar" is also a Tuesday
+  if (word.size() == 3 && word != "mar") {  // by far the most frequent; "mar" is also Tuesday
     found.month = place_in("janfebmaraprmayjunjulaugsepoctnovdec", word);
     if (const int day = place_in("montuewedthufrisatsun", word); day > 0)
       found.weekdays = 1U << static_cast<unsigned>(day);
@@ -155,7 +154,7 @@ DateWords find_words(std::string_view text) {
       return found;
     }
   }
-  // The word sharing the longest prefix with the text is its neighbour in the sorted table.
+  // The word that shares the longest prefix with the text is its neighbour in the sorted table.
   const auto next = std::ranges::upper_bound(date_word_table, text, {}, &DateWordRow::word);
   std::size_t length = next == std::begin(date_word_table) ? 0 : common_length(std::prev(next)->word, text);
   for (; length > 0 && found.length == 0; --length) {
@@ -177,7 +176,7 @@ DateWords find_words(std::string_view text) {
     found.length = std::max(found.length, word.size());
   }
   if (found.length >= word.size()) return found;
-  // Inflected, misspelt or without accents: match by the beginning.
+  // Inflected, misspelt or without accents: match the beginning.
   DateWords begun;
   std::size_t longest = 0;
   for (const Month& month : months) {
@@ -193,7 +192,7 @@ DateWords find_words(std::string_view text) {
 }
 
 std::optional<int> zone_of(std::string_view word) {
-  if (word.size() == 1 && is_alpha(word[0])) {  // RFC 822 §5.1, with its signs
+  if (word.size() == 1 && is_alpha(word[0])) {  // RFC 822 §5.1, with the signs given there
     const char letter = to_lower(word[0]);
     if (letter == 'z') return 0;
     if (letter == 'j') return std::nullopt;
@@ -209,7 +208,7 @@ namespace {
 
 using Zones = std::map<std::string, const date::time_zone*, std::less<>>;
 
-// Zones by name in lower case; empty without tzdata, for which the library throws.
+// The zones by name in lower case; empty without tzdata, in which case the library throws.
 Zones load_zones() try {
   Zones found;
   for (const date::time_zone& zone : date::get_tzdb().zones) found.emplace(lower(zone.name()), &zone);

@@ -1,4 +1,4 @@
-// The words of dates, in the languages of feeds.
+// The words that occur in dates, in the languages of feeds; time zones by name.
 #pragma once
 
 #include <chrono>
@@ -16,32 +16,32 @@ namespace feedmill {
 /// Parts of the day.
 enum class HalfDay : std::int8_t { none = -1, morning, afternoon, noon, night };
 
-/// Possible meanings, in any language, of the longest known word at the beginning of a text.
+/// The meanings, in any language, of the longest known word at the beginning of a text.
 struct DateWords {
   std::size_t length = 0;  ///< in bytes; 0 if no word is known there
   int month = 0;           ///< 1 … 12, 0 for none
-  int other_month = 0;     ///< in another language: Croatian "lipnja" is June, "lip" also Polish July
+  int other_month = 0;     ///< in another language: "lipnja" is June in Croatian, "lip" is July in Polish
   unsigned weekdays = 0;   ///< bit 1 is Monday … bit 7 Sunday
   HalfDay half_day = HalfDay::none;
-  bool filler = false;  ///< "at", "de", "Uhr": no meaning of its own
+  bool filler = false;  ///< a word without a meaning of its own: "at", "de", "Uhr"
 };
 
-/// The longest word at the beginning of `text`, which is in lower case.
+/// The longest known word at the beginning of `text`, which must be in lower case.
 DateWords find_words(std::string_view text);
 
-/// The length of the word at the beginning of `text`, known or not: letters of any script.
+/// Length in bytes of the word at the beginning of `text`, known or not: letters of any script.
 std::size_t word_length(std::string_view text);
 
-/// Minutes east of UTC of a zone name or military letter (RFC 822 §5), ignoring case; empty if unknown.
+/// Minutes east of UTC for a zone name or a military letter (RFC 822 §5), ignoring case; empty if unknown.
 std::optional<int> zone_of(std::string_view word);
 
-// Time zones by IANA name, with summer time, from the system's tzdata; parsers read no other file.
+// Time zones by IANA name, with summer time, from the system's tzdata, the only file that parsers/ reads.
 
-/// The zone of that name, ignoring case; nullptr if there is none, or no tzdata. Valid until the program ends.
+/// The zone of this name, ignoring case; nullptr if there is none, or no tzdata. Valid until the program ends.
 const date::time_zone* find_time_zone(std::string_view name);
 
-/// Offset of the zone's clocks, east of UTC. `local`: local clock time, since 1970. A time that occurs twice means the
-/// first; a skipped time has the offset before the change. 0 if the zone's file cannot be read.
+/// The zone's offset east of UTC. `local`: local clock time since 1970. A time that occurs twice counts as the first
+/// one; a skipped time has the offset before the change. 0 if the zone's file cannot be read.
 std::chrono::seconds offset_at(const date::time_zone& zone, std::chrono::seconds local);
 
 }  // namespace feedmill

@@ -1,9 +1,9 @@
-// Defects of documents that are read nevertheless.
+// Defects of documents that are read in spite of them.
 #pragma once
 
 namespace feedmill {
 
-/// The defect that was repaired or guessed around. `none`: a legal document.
+/// The defect that was repaired or worked around. `none`: the document is valid.
 enum class Bozo {
   none,
   malformed_xml,
@@ -16,7 +16,7 @@ enum class Bozo {
   non_xml_content_type
 };
 
-/// Publishers' mistakes that we repaired or dropped; the words are metric labels (OPERATIONS §3).
+/// Publishers' mistakes that were repaired or dropped; the names are metric labels (OPERATIONS §3).
 enum class Flaw {
   encoding,
   entity,
@@ -27,7 +27,7 @@ enum class Flaw {
   duplicate_guid,
   missing_guid,
   truncated,
-  loop,  ///< posts that this store, or too many stores, have had already (WEBSUB U17); reported by the worker
+  loop,  ///< posts that this store, or too many stores, had before (WEBSUB U17); reported by the worker
   other
 };
 

@@ -9,7 +9,7 @@
 namespace feedmill {
 namespace {
 
-// Meaning of 0x80–0x9F in windows-1252 (WHATWG Encoding); 0: not assigned.
+// Code points of 0x80–0x9F in windows-1252 (WHATWG Encoding); 0: not assigned.
 constexpr std::array<std::uint16_t, 32> windows_1252 = {0x20AC, 0,      0x201A, 0x0192, 0x201E, 0x2026, 0x2020, 0x2021,
                                                         0x02C6, 0x2030, 0x0160, 0x2039, 0x0152, 0,      0x017D, 0,
                                                         0,      0x2018, 0x2019, 0x201C, 0x201D, 0x2022, 0x2013, 0x2014,
@@ -17,7 +17,7 @@ constexpr std::array<std::uint16_t, 32> windows_1252 = {0x20AC, 0,      0x201A, 
 
 static_assert(std::ranges::is_sorted(entity_table, {}, &EntityRow::name));
 
-// Index of a first letter: "A" … "Z", then "a" … "z".
+// Index for a name's first letter: "A" … "Z", then "a" … "z".
 constexpr std::size_t letter_index(char c) {
   return static_cast<std::size_t>(c >= 'a' ? c - 'a' + 26 : c - 'A');
 }
@@ -64,7 +64,7 @@ Reference read_numeric(std::string_view text) {
   return reference;
 }
 
-// The longest legacy name at the beginning of `name`, for "&copy2024".
+// The longest legacy name that `name` begins with, for "&copy2024".
 const EntityRow* find_legacy_prefix(std::string_view name) {
   for (std::size_t length = std::min<std::size_t>(name.size(), 6); length >= 2; --length) {
     const EntityRow* row = find(name.substr(0, length));

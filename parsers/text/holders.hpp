@@ -1,4 +1,4 @@
-// Holders of values: shared by copies, rarely there, and gone after one document.
+// Holders of values: shared by copies, rarely present, or freed together after one document.
 #pragma once
 
 #include <array>
@@ -12,7 +12,7 @@
 
 namespace feedmill {
 
-/// Holds a T once: copies share it by pointer. An empty T takes no memory. Threads may use separate copies
+/// Holds a T that all copies share by pointer. An empty T takes no memory. Threads may use separate copies
 /// concurrently.
 template <class T>
 class Shared {
@@ -34,7 +34,7 @@ class Shared {
   operator const T&() const { return **this; }  // NOLINT(google-explicit-constructor): stands for the value
   bool empty() const { return value_ == nullptr || value_->empty(); }
 
-  /// The value for editing; unshares it first.
+  /// The value for editing; other copies keep theirs.
   T& edit() {
     if (value_ == nullptr || value_.use_count() > 1) value_ = std::make_shared<T>(**this);
     return *value_;
@@ -48,8 +48,8 @@ class Shared {
 
 using SharedText = Shared<std::string>;
 
-/// Like std::optional<T>, with the value on the heap: for large parts that most entries lack. Copies copy the value; a
-/// moved-from Rare is empty.
+/// Like std::optional<T>, but with the value on the heap: for large parts that most entries lack. Copying copies the
+/// value; a moved-from Rare is empty.
 template <class T>
 class Rare {
  public:
@@ -68,7 +68,7 @@ class Rare {
   T* operator->() { return value_.get(); }
   const T* operator->() const { return value_.get(); }
   T value_or(T other) const { return value_ ? *value_ : std::move(other); }
-  /// Replaces the value by a new one.
+  /// Replaces the value by a default-constructed one.
   T& emplace() { return *(value_ = std::make_unique<T>()); }
 
   bool operator==(const Rare& other) const {
@@ -79,13 +79,13 @@ class Rare {
   std::unique_ptr<T> value_;
 };
 
-/// The arena's first block: a base class, so that it is constructed before its user.
+/// The arena's first block. A base class, so that it exists before the arena that uses it.
 struct SmallArenaMemory {
   std::array<std::byte, 12U << 10U> memory;
 };
 
-/// Serves the maps and sets for a typical document's posts without heap allocations; takes more from the heap if
-/// needed. Frees everything when destroyed. Lives on the stack of one function.
+/// Memory resource for maps and sets: holds a typical document's posts without heap allocations and takes more from the
+/// heap if needed. Frees everything when destroyed. Meant for the stack of one function.
 class SmallArena : private SmallArenaMemory, public std::pmr::monotonic_buffer_resource {
  public:
   SmallArena() : std::pmr::monotonic_buffer_resource(memory.data(), memory.size()) {}

@@ -1,4 +1,4 @@
-// Writes JSON text into a string: the caller opens and closes objects and arrays, the writer adds commas and escapes.
+// Writes JSON text into a string. The caller opens and closes objects and arrays; the writer adds commas and escapes.
 #pragma once
 
 #include <array>
@@ -13,6 +13,7 @@
 
 namespace feedmill {
 
+/// Writer of one JSON value. Overloads with a key write a member of the open object, those without an array element.
 class JsonWriter {
  public:
   using Sink = std::function<void(std::string_view)>;
@@ -60,7 +61,7 @@ class JsonWriter {
     put_key(key);
     digits(value);
   }
-  /// `json` is already JSON text.
+  /// Writes a value that is JSON text already.
   void raw(std::string_view key, std::string_view json) {
     put_key(key);
     out_ += json;
@@ -69,11 +70,11 @@ class JsonWriter {
   /// Reserves room for about `bytes` of text.
   void reserve(std::size_t bytes) { out_.reserve(bytes); }
 
-  /// The text written since the last call.
+  /// Returns and removes the text written since the last call.
   std::string take() { return std::exchange(out_, {}); }
 
  private:
-  // RFC 8259 §7: characters that strings must escape.
+  // RFC 8259 §7: characters that must be escaped in strings.
   static constexpr ByteSet escaped{
       std::string_view("\"\\\x00\x01\x02\x03\x04\x05\x06\x07\b\t\n\v\f\r\x0e\x0f\x10\x11\x12\x13\x14\x15\x16\x17\x18"
                        "\x19\x1a\x1b\x1c\x1d\x1e\x1f",

@@ -1,4 +1,4 @@
-// Small operations on ASCII and UTF-8 text; independent of the locale.
+// Small operations on ASCII and UTF-8 text, independent of the locale.
 #pragma once
 
 #include <algorithm>
@@ -35,7 +35,7 @@ constexpr char to_lower(char c) {
   return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
 }
 
-/// The value of a hexadecimal digit, -1 for anything else.
+/// The value of a hexadecimal digit; -1 for any other character.
 constexpr int hex_value(char c) {
   if (is_digit(c)) return c - '0';
   c = to_lower(c);
@@ -48,7 +48,7 @@ constexpr std::string_view trim(std::string_view text) {
   return text;
 }
 
-/// Trims in place, without a copy when there is nothing to trim.
+/// Trims in place; copies nothing if there is nothing to trim.
 inline void trim_in_place(std::string& text) {
   const std::string_view trimmed = trim(text);
   if (trimmed.size() == text.size()) return;
@@ -83,7 +83,7 @@ inline std::size_t ifind(std::string_view text, std::string_view needle, std::si
   return std::string_view::npos;
 }
 
-/// Appends a code point as UTF-8; surrogates and values beyond U+10FFFF become U+FFFD.
+/// Appends a code point as UTF-8; surrogates and values above U+10FFFF become U+FFFD.
 inline void append_utf8(std::string& out, std::uint32_t code) {
   if (code >= 0xD800 && (code < 0xE000 || code > 0x10FFFF)) code = 0xFFFD;
   if (code < 0x80) {
@@ -103,24 +103,24 @@ inline void append_utf8(std::string& out, std::uint32_t code) {
   }
 }
 
-/// At most `max` bytes of valid UTF-8, without cutting a code point.
+/// The longest prefix of valid UTF-8 within `max` bytes that does not cut a code point.
 inline std::string_view utf8_prefix(std::string_view text, std::size_t max) {
   if (text.size() <= max) return text;
   while (max > 0 && (static_cast<unsigned char>(text[max]) & 0xC0) == 0x80) --max;
   return text.substr(0, max);
 }
 
-/// A set of bytes to search for: one table look-up per byte, where std::string_view::find_first_of searches the set
-/// each time.
+/// A set of bytes to search for. One table look-up per byte, whereas std::string_view::find_first_of searches the set
+/// for each byte.
 class ByteSet {
  public:
   constexpr explicit ByteSet(std::string_view bytes) {
     for (const char c : bytes) member_[static_cast<unsigned char>(c)] = true;
   }
   constexpr bool has(char c) const { return member_[static_cast<unsigned char>(c)]; }
-  /// Position of the first member at or after `from`; npos if there is none.
+  /// Position of the first byte of the set at or after `from`; npos if there is none.
   std::size_t find_in(std::string_view text, std::size_t from = 0) const { return find(text, from, true); }
-  /// Position of the first byte that is not a member; npos if all are.
+  /// Position of the first byte outside the set; npos if there is none.
   std::size_t find_outside(std::string_view text) const { return find(text, 0, false); }
 
  private:
@@ -135,7 +135,8 @@ class ByteSet {
   bool member_[256] = {};
 };
 
-/// Removes and returns the part of `rest` before `separator`; the separator is removed too.
+/// Removes and returns the part of `rest` before `separator`, which is removed, too; all of `rest` if there is no
+/// separator.
 inline std::string_view take_until(std::string_view& rest, char separator) {
   const std::size_t at = rest.find(separator);
   const std::string_view part = rest.substr(0, at);
@@ -143,7 +144,7 @@ inline std::string_view take_until(std::string_view& rest, char separator) {
   return part;
 }
 
-/// Removes and returns the next word of `rest` (separated by white space); "" at the end.
+/// Removes and returns the next word of `rest`, delimited by white space; "" at the end.
 inline std::string_view take_word(std::string_view& rest) {
   std::size_t start = 0;
   while (start < rest.size() && is_space(rest[start])) ++start;
@@ -168,15 +169,15 @@ inline std::string fold_space(std::string_view text) {
   return out;
 }
 
-/// Marks bytes of `word` that equal those of `pattern` (one byte repeated) by their highest bit; exact up to the first
-/// match.
+/// Marks the bytes of `word` that equal those of `pattern` (one byte repeated) by their highest bit. Exact up to the
+/// first match.
 constexpr std::uint64_t equal_bytes(std::uint64_t word, std::uint64_t pattern) {
   constexpr std::uint64_t ones = 0x0101010101010101;
   const std::uint64_t differs = word ^ pattern;
   return (differs - ones) & ~differs & (ones << 7);
 }
 
-/// First `c` between `at` and `end`, else `end`. For near targets, where a memchr call costs more.
+/// The first `c` between `at` and `end`, else `end`. Faster than memchr if `c` is near.
 inline const char* find_near(const char* at, const char* end, char c) {
   if constexpr (std::endian::native == std::endian::little) {
     const std::uint64_t pattern = 0x0101010101010101 * static_cast<unsigned char>(c);
@@ -191,9 +192,8 @@ inline const char* find_near(const char* at, const char* end, char c) {
   return at;
 }
 
-/// Copies from `from` up to `stop` or the end and returns the number of bytes copied. `to` needs room for 8 extra
-/// bytes. Copies eight bytes at a time: if `stop` is near, as references are in escaped markup, this beats memchr and
-/// memcpy.
+/// Copies from `from` up to `stop` or the end; returns the number of bytes copied. `to` needs room for 8 extra bytes.
+/// Copies eight bytes at a time: faster than memchr and memcpy if `stop` is near, as references are in escaped markup.
 inline std::size_t copy_until(char* to, std::string_view from, char stop) {
   std::size_t at = 0;
   if constexpr (std::endian::native == std::endian::little) {
@@ -210,7 +210,7 @@ inline std::size_t copy_until(char* to, std::string_view from, char stop) {
   return at;
 }
 
-/// Folds line ends and tabs, with the spaces around them, to one space (SECURITY X3); other space stays.
+/// Folds line ends and tabs, with the spaces around them, to one space (SECURITY X4); other spaces stay.
 inline void fold_lines(std::string& text) {
   static constexpr ByteSet line_ends("\n\t\r");
   if (line_ends.find_in(text) == std::string_view::npos) return;
@@ -232,9 +232,9 @@ inline void fold_lines(std::string& text) {
   text = std::move(out);
 }
 
-// Decimal numbers in text: no sign except '-', no white space, no locale.
+// Decimal numbers in text: '-' is the only sign; no white space, no locale.
 
-/// Whether the whole of `text` is a number that fits; if so, it is stored in `into`, which is otherwise unchanged.
+/// Whether all of `text` is a number that fits into `into`, which is set then and unchanged otherwise.
 template <class Number>
 bool read_number(std::string_view text, Number& into) {
   Number value{};
@@ -253,7 +253,7 @@ Number leading_number(std::string_view text, Number otherwise = {}) {
 
 // Escapes text for markup.
 
-/// The length in bytes of the character at `at` if XML 1.0 forbids it (C0 controls other than TAB, LF and CR, U+FFFE,
+/// The length in bytes of the character at `at` if XML 1.0 forbids it (C0 controls other than TAB, LF and CR; U+FFFE,
 /// U+FFFF), else 0. `text` is UTF-8.
 constexpr std::size_t forbidden_in_xml(std::string_view text, std::size_t at) {
   const auto byte = static_cast<unsigned char>(text[at]);
@@ -262,7 +262,7 @@ constexpr std::size_t forbidden_in_xml(std::string_view text, std::size_t at) {
   return three == "\xEF\xBF\xBE" || three == "\xEF\xBF\xBF" ? 3 : 0;
 }
 
-/// The reference for `c` in HTML text and attributes with any quoting; "" if it needs none.
+/// The reference that replaces `c` in HTML text and in attributes with any quoting; "" if `c` needs none.
 constexpr std::string_view html_reference(char c) {
   switch (c) {
     case '&':

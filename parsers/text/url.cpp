@@ -12,12 +12,12 @@
 namespace feedmill {
 namespace {
 
-// Schemes that links may have (closed list): pages and files, addresses to write to or call, targets of download and
-// podcast feeds. Other schemes start programs with a stranger's input, or name nothing that can be opened. SECURITY S5
-// is stricter for markup (sanitise.cpp).
+// The schemes that links may have (closed list): pages and files, addresses to write to or call, targets of download
+// and podcast feeds. Other schemes start programs with a stranger's input, or name nothing that can be opened. SECURITY
+// S5 is stricter for markup (html_attributes.cpp).
 constexpr std::array<std::string_view, 9> link_schemes = {"http",   "https", "ftp",    "gemini", "gopher",
                                                           "mailto", "tel",   "magnet", "bitcoin"};
-// Schemes that readers' programs may load automatically; torrent feeds name files by magnet links.
+// The schemes that reader programs may load automatically; torrent feeds name files by magnet links.
 constexpr std::array<std::string_view, 3> file_schemes = {"http", "https", "magnet"};
 
 constexpr std::array<std::string_view, 14> tracking_parameters = {
@@ -34,22 +34,22 @@ bool is_tracking(std::string_view parameter) {
   return is_one_of(name, tracking_parameters);
 }
 
-// Parameters that bust caches or sign an address temporarily.
+// Parameters that change between fetches: cache busters and temporary signatures.
 constexpr std::array<std::string_view, 31> passing_parameters = {
     "_",         "bust", "cache",     "cachebust",   "cachebuster", "cb",       "expires", "hdnea",
     "hdnts",     "hmac", "itok",      "key-pair-id", "lastmod",     "modified", "mtime",   "nocache",
     "nonce",     "oe",   "oh",        "policy",      "rand",        "random",   "rnd",     "session",
     "sessionid", "sig",  "signature", "timestamp",   "token",       "ts",       "updated"};
-// The subset that neither signs anything nor names a version.
+// The subset of these that neither signs the URL nor names a version.
 constexpr std::array<std::string_view, 9> random_parameters = {"_",  "bust",    "cache", "cachebust", "cachebuster",
                                                                "cb", "nocache", "rand",  "random"};
-// These may name a version or a thing ("watch?v=dQw4w9WgXcQ"): transient only with a dotted or hexadecimal number.
+// May name a version or a thing ("watch?v=dQw4w9WgXcQ"): transient only if the value is a dotted or hexadecimal number.
 constexpr std::array<std::string_view, 3> version_parameters = {"v", "ver", "version"};
 
 bool is_transient(std::string_view parameter) {
   const std::size_t equals = parameter.find('=');
   const std::string_view name = parameter.substr(0, equals);
-  if (equals == std::string_view::npos) {  // "?1690000000": a time or a build number
+  if (equals == std::string_view::npos) {  // "?1690000000": a timestamp or a build number
     return name.size() >= 4 && std::all_of(name.begin(), name.end(), is_digit);
   }
   if (istarts_with(name, "x-amz-") || istarts_with(name, "x-goog-")) return true;
@@ -60,7 +60,7 @@ bool is_transient(std::string_view parameter) {
          std::all_of(value.begin(), value.end(), [](char c) { return c == '.' || hex_value(c) >= 0; });
 }
 
-// Appends `url` without the parameters for which `is_left_out` is true.
+// Appends `url` without the query parameters for which `is_left_out` is true.
 template <class IsLeftOut>
 void append_url_without(std::string& out, std::string_view url, IsLeftOut is_left_out) {
   const std::size_t query = url.find('?');
@@ -82,8 +82,8 @@ void append_url_without(std::string& out, std::string_view url, IsLeftOut is_lef
   out += url.substr(fragment);
 }
 
-// Appends a path without its dot segments: RFC 3986 §5.2.4, one pass from left to right. `out` before `begin` is not
-// part of the path; `whole`: a trailing dot segment leaves its "/".
+// Appends a path without its dot segments (RFC 3986 §5.2.4), in one pass. `out` before `begin` is not part of the path.
+// `whole`: a trailing dot segment leaves its "/".
 void append_path(std::string& out, std::size_t begin, std::string_view path, bool whole) {
   bool dots = false;
   for (std::size_t i = 1; i < path.size() && !dots; ++i) dots = path[i] == '.' && path[i - 1] == '/';
@@ -119,7 +119,7 @@ void append_clean(std::string& out, std::string_view text) {
   }
 }
 
-/// RFC 3986 §2: unreserved and reserved, except "[", "]", "#" and "%", which depend on their position.
+/// RFC 3986 §2: unreserved and reserved characters, except "[", "]", "#" and "%", which depend on their position.
 constexpr ByteSet uri_characters("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~:/?@!$&'()*+,;=");
 
 }  // namespace
@@ -136,7 +136,7 @@ bool is_ipv4(std::string_view text) {
 
 namespace {
 
-/// Counts the 16-bit groups in part of an IPv6 address, two for an IPv4 address at its end; 9 if invalid.
+/// Counts the 16-bit groups in part of an IPv6 address; an IPv4 address at its end counts as two. 9 if invalid.
 int ipv6_groups(std::string_view text, bool at_end) {
   int groups = 0;
   for (bool more = !text.empty(); more && groups <= 8;) {
@@ -179,7 +179,7 @@ bool is_authority(std::string_view authority, bool needs_host) {
   return host.ends_with(']') && host.size() < 64 && is_ipv6(host.substr(1, host.size() - 2));
 }
 
-/// Whether "//" and the first character of a host follow a scheme of `scheme` bytes: what nearly all URLs have.
+/// Whether "//" and the first character of a host follow a scheme of `scheme` bytes, as in nearly all URLs.
 bool has_plain_host(std::string_view url, std::size_t scheme) {
   return url.substr(scheme + 1).starts_with("//") && url.size() > scheme + 3 && is_alnum(url[scheme + 3]);
 }
@@ -224,7 +224,7 @@ class LanguageSubtags {
   explicit LanguageSubtags(std::string_view language) : rest_(language) { next(); }
 
   bool at_end() const { return !subtag_; }
-  /// Takes up to `most` subtags of `least` to `longest` characters that all satisfy `is`; returns their number.
+  /// Takes up to `most` subtags of `least` to `longest` characters that all satisfy `is`; returns the number taken.
   std::size_t take(std::size_t most, std::size_t least, std::size_t longest, bool (*is)(char)) {
     std::size_t taken = 0;
     while (taken < most && subtag_ && subtag_->size() >= least && subtag_->size() <= longest &&
@@ -234,14 +234,14 @@ class LanguageSubtags {
     }
     return taken;
   }
-  /// Takes a subtag of one character, which begins an extension or private use; '\0' if the next one is longer.
+  /// Takes a subtag of one character, which begins an extension or private use; '\0' if the next subtag is longer.
   char take_singleton() {
     if (!subtag_ || subtag_->size() != 1 || !is_alnum(subtag_->front())) return '\0';
     const char singleton = to_lower(subtag_->front());
     next();
     return singleton;
   }
-  /// Takes all variants: five to eight letters and digits, or four that begin with a digit.
+  /// Takes all variants: subtags of five to eight letters and digits, or of four that begin with a digit.
   void take_variants() {
     while (subtag_ && (subtag_->size() > 4 || (subtag_->size() == 4 && is_digit(subtag_->front()))) &&
            take(1, 4, 8, is_alnum) == 1) {
@@ -389,8 +389,8 @@ std::string resolve_url(std::string_view base, std::string_view reference) {
 
 namespace {
 
-/// The scheme that browsers see in a URL, "" if it is relative. Like browsers, drops control characters and leading
-/// space first. A colon in the first path segment makes everything before it a scheme: RFC 3986 §4.2.
+/// The scheme that browsers see in a URL, "" if it is relative. Browsers first drop control characters and spaces. A
+/// colon in the first path segment makes everything before it a scheme: RFC 3986 §4.2.
 std::string seen_scheme(std::string_view url) {
   std::string scheme;
   for (const char c : url) {
@@ -468,7 +468,7 @@ void append_canonical_url(std::string& out, std::string_view url) {
 
 namespace {
 
-/// The host of an authority without `www.`, with its port unless that is a usual one.
+/// The host of an authority without `www.`, with its port unless that is a default port.
 std::string_view host_without_www(std::string_view authority) {
   std::string_view host = authority.substr(authority.rfind('@') + 1);  // npos + 1 = 0
   if (host.size() > 4 && istarts_with(host, "www.")) host.remove_prefix(4);

@@ -1,5 +1,5 @@
-// Any request to a callback, with any head, target and hub reason → its result stays within bounds (SECURITY W1, W2;
-// WEBSUB S7).
+// Any request to a callback, with any head, target and hub reason → the result stays within its limits (SECURITY W1,
+// W2, W3; WEBSUB S7).
 #include <algorithm>
 
 #include <boost/asio/buffer.hpp>
@@ -13,7 +13,7 @@
 
 namespace {
 
-/// A head that is taken says in one way where its body ends, and is taken alike in whatever pieces it comes.
+/// An accepted head delimits its body in exactly one way, and is read alike whatever pieces it arrives in.
 void take_head(std::string_view bytes) {
   using namespace feedmill;
   namespace http = boost::beast::http;
@@ -69,9 +69,9 @@ FEEDMILL_FUZZ_TARGET(callback_fuzz, data, size) {
   fuzz::require(line.size() <= 500);
   fuzz::require_clean(line);
   fuzz::require(line.find('\n') == std::string::npos);
-  // What stands where a secret might does not come out, however it is hidden.
+  // Neither the secret nor the token leaks into the shown reason, however the hub disguises it.
   PushRecord record;
-  record.token = read_callback_target(target, "").token;  // as ours are: letters and digits
+  record.token = read_callback_target(target, "").token;  // made of letters and digits, like ours
   record.secret = "s3cr3t";
   const std::string reason = reason_of_hub(std::string(target), record);
   fuzz::require(reason.size() <= 500);

@@ -1,4 +1,4 @@
-// Any bytes under any label → clean text.
+// Any bytes under any label → valid text without forbidden characters.
 #include "parsers/text/charset.hpp"
 #include "tests/fuzz/invariants.hpp"
 #include "tests/fuzz/target.hpp"

@@ -1,4 +1,4 @@
-// Any body in any coding → at most what the limits allow, or an error that says which (SECURITY T8).
+// Any body in any coding → at most as many bytes as the limits allow, or an error that names the limit (SECURITY T8).
 #include <string>
 
 #include "tests/fuzz/invariants.hpp"
@@ -24,7 +24,7 @@ FEEDMILL_FUZZ_TARGET(content_coding_fuzz, data, size) {
   std::string kept(body);
   const auto part = decode_content(std::move(kept), coding, limits);
   if (!part && part.error().reason == Reason::worker_memory) {
-    fuzz::require(kept == body);  // NOLINT(bugprone-use-after-move): what failed is to be tried again
+    fuzz::require(kept == body);  // NOLINT(bugprone-use-after-move): a failed body must be intact for the retry
     limits.granted_bytes = limits.max_bytes + 1;
     const auto again = decode_content(std::move(kept), coding, limits);
     fuzz::require(again.has_value() == whole.has_value());

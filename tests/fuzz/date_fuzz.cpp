@@ -1,5 +1,5 @@
-// Any text → a date in the years 99 … 999 or 1900 … 9999 other than the epoch, or none; a printed date can be read
-// again, and a text with an unknown zone is a date.
+// Any text → no date, or one in the years 99 … 999 or 1900 … 9999 that is not the epoch. A printed date reads back as
+// the same date, and a text with an unknown zone is a date.
 #include "parsers/text/date.hpp"
 #include "tests/fuzz/invariants.hpp"
 #include "tests/fuzz/target.hpp"

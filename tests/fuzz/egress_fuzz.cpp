@@ -1,5 +1,5 @@
-// Any egress.allow, egress.deny, egress.ports and egress.nat64, one entry a line → refused, or a policy that still
-// never opens an address that is not a host, and judges an address alike for every caller (SECURITY E2, E6).
+// Any egress.allow, egress.deny, egress.ports and egress.nat64, one entry per line → rejected, or a policy that never
+// allows an address that is not a host's, and gives every caller the same verdict on an address (SECURITY E2, E5, E6).
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <string>
@@ -29,8 +29,8 @@ feedmill::Egress by_socket(const feedmill::EgressPolicy& policy, const std::stri
 
 FEEDMILL_FUZZ_TARGET(egress_fuzz, data, size) {
   using namespace feedmill;
-  // Lines that begin with '-' deny, with '=' are ports, with '~' NAT64 prefixes, with '?' addresses to ask about; all
-  // others allow.
+  // The first character of a line gives its kind: '-' denied, '=' a port, '~' a NAT64 prefix, '?' an address to check;
+  // all other lines are allowed addresses.
   std::vector<std::string> allow, deny, ports, nat64, asked;
   std::string_view rest = fuzz::view(data, size);
   while (!rest.empty() && allow.size() + deny.size() + ports.size() + nat64.size() + asked.size() < 64) {

@@ -1,4 +1,5 @@
-// Any header, "Name: value" a line → what policy makes of it stays within its bounds (HTTP P1, P7, P9, H10).
+// Any headers, one "Name: value" per line → the values that policy derives stay within their limits (HTTP C2, F1–F4,
+// H10, P1, P9).
 #include <string>
 #include <vector>
 
@@ -11,7 +12,7 @@ FEEDMILL_FUZZ_TARGET(http_fields_fuzz, data, size) {
   using std::chrono::seconds;
   std::vector<Header> headers;
   std::string_view rest = fuzz::view(data, size);
-  // The first four bytes are the moment at which the answer came.
+  // The first four bytes are the time of the response.
   std::uint32_t moment = 0;
   for (std::size_t i = 0; i < 4 && i < rest.size(); ++i) moment = moment << 8U | static_cast<unsigned char>(rest[i]);
   rest.remove_prefix(std::min<std::size_t>(4, rest.size()));

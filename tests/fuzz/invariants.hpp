@@ -1,4 +1,4 @@
-// What must hold of everything that leaves parsers/ (SECURITY X3). A violation aborts, which the fuzzer reports.
+// Properties of everything that leaves parsers/ (SECURITY X1, X3). A violation aborts, which the fuzzer reports.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@ inline void require(bool condition) {
   if (!condition) std::abort();
 }
 
-/// Valid UTF-8 (Unicode table 3-7) without NUL and without C0 controls except TAB and LF.
+/// Requires valid UTF-8 (Unicode table 3-7) without NUL and without C0 controls except TAB and LF.
 inline void require_clean(std::string_view text) {
   for (std::size_t i = 0; i < text.size();) {
     const auto c = static_cast<unsigned char>(text[i]);

@@ -1,4 +1,4 @@
-// Any text → JSON that a strict reader takes, or nothing.
+// Any text → nothing, or JSON that a strict parser accepts.
 #include <boost/json.hpp>
 
 #include "parsers/markup/salvage.hpp"

@@ -1,4 +1,5 @@
-// Any bytes → rows with a URL and problems with a line; a list written from the rows reads as the same rows.
+// Any bytes → rows with a URL and problems with a line number; a list written from the rows reads back as the same
+// rows.
 #include "parsers/lists/opml.hpp"
 #include "tests/fuzz/target.hpp"
 #include "tests/fuzz/within_cost.hpp"

@@ -1,5 +1,5 @@
-// What strangers may ask of a worker that pushes out: forms of the hub, addresses of topics, queries of the live
-// stream, and filters as they are stored → refused, or within their bounds (WEBSUB U2, U8; OPERATIONS V1).
+// Requests of strangers to a worker that pushes out: hub forms, topic URLs, queries of the live stream; and stored
+// filters → rejected, or within their limits (WEBSUB U2, U8; OPERATIONS V1).
 #include <algorithm>
 #include <string>
 
@@ -45,7 +45,7 @@ void take_query(std::string_view query, std::string_view last_id) {
   }
   fuzz::require(objection_to(request->filter).empty());
   for (const std::string& type : request->filter.types) fuzz::require(is_outside_type(type));
-  // As it is kept it reads back the same.
+  // The stored form reads back as the same filter.
   fuzz::require(read_filter(to_json(request->filter)) == request->filter);
   if (request->after) fuzz::require(read_place(to_string(*request->after)) == request->after);
 }

@@ -1,4 +1,4 @@
-// Any bytes → a feed or an error; all output is clean text, in JSON too.
+// Any bytes → a feed or an error; all output is clean text, also as JSON.
 #include "parsers/feed/document_json.hpp"
 #include "parsers/feed/read_feed.hpp"
 #include "tests/fuzz/target.hpp"

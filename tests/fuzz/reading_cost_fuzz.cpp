@@ -1,5 +1,5 @@
-// Any bytes, one part of them repeated until the document is large → memory stays within the limit for its size (a
-// small input always fits the minimum). The first two bytes select the part.
+// Any bytes, with one part repeated until the document is large → memory stays within the limit for its size (a small
+// input always stays below the minimum). The first two bytes select the part.
 #include <string>
 
 #include "parsers/feed/document_json.hpp"

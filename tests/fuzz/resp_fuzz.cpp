@@ -1,4 +1,4 @@
-// Any bytes as a server's answers → values or errors, whatever was asked (SECURITY B3).
+// Any bytes as replies of a Redis server → values or errors, whatever the command was (SECURITY B3).
 #include <filesystem>
 #include <mutex>
 #include <string>
@@ -27,7 +27,7 @@ namespace {
 
 using namespace feedmill;
 
-/// A server that sends its scripted answer, whatever the request.
+/// A server that sends its scripted reply, whatever the request.
 class Liar {
  public:
   Liar() {
@@ -41,14 +41,14 @@ class Liar {
     listener_ = socket(AF_UNIX, SOCK_STREAM, 0);
     fuzz::require(bind(listener_, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0);
     fuzz::require(listen(listener_, 8) == 0);
-    std::thread([this] { serve(); }).detach();  // for the life of the process
+    std::thread([this] { serve(); }).detach();  // runs until the process ends
   }
   ~Liar() {
     std::error_code ignored;
     std::filesystem::remove_all(std::filesystem::path(path_).parent_path(), ignored);
   }
 
-  /// Sets the answer for connections from now on; earlier clients may still be waiting.
+  /// Sets the reply for new connections; earlier clients may still be waiting.
   void say(std::string_view answer) {
     const std::lock_guard lock(mutex_);
     answer_ = answer;

@@ -1,4 +1,4 @@
-// Any text → nothing, or a document that is nested properly.
+// Any text → nothing, or a properly nested document.
 #include "parsers/markup/salvage.hpp"
 #include "parsers/markup/well_formed.hpp"
 #include "parsers/text/charset.hpp"

@@ -1,4 +1,4 @@
-// Any markup → clean markup, bounded, and the same again when it is sanitised again (SECURITY S8, S10).
+// Any markup → clean markup of bounded size that sanitising again does not change (SECURITY S8, S10).
 #include "parsers/markup/sanitise.hpp"
 #include "parsers/markup/text.hpp"
 #include "parsers/text/charset.hpp"

@@ -1,5 +1,5 @@
-// Any X-Hub-Signature line (the input's first) over any body (the rest) → only what the secret's holder could have said
-// counts (SECURITY W4).
+// Any X-Hub-Signature line (the first line of the input) for any body (the rest) → accepted only if it is the signature
+// that the secret gives (SECURITY W4).
 #include <algorithm>
 #include <array>
 #include <cctype>
@@ -51,7 +51,7 @@ FEEDMILL_FUZZ_TARGET(signature_fuzz, data, size) {
   const std::size_t end = std::min(input.find('\n'), input.size());
   const std::string_view header = input.substr(0, end), body = input.substr(std::min(end + 1, input.size()));
 
-  // The digits may be upper case, the method's name may not.
+  // The digits may be in upper case, the method's name may not.
   std::string lower(header);
   const std::size_t digits = std::min(lower.find('='), lower.size());
   std::transform(lower.begin() + static_cast<std::ptrdiff_t>(digits), lower.end(),

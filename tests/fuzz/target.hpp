@@ -1,4 +1,4 @@
-// What a fuzz target is: libFuzzer's entry with the preset fuzz, else a function of feedmill_fuzz_replay.
+// Defines a fuzz target: libFuzzer's entry point with the preset fuzz, else a function of feedmill_fuzz_replay.
 #pragma once
 
 #include <cstddef>

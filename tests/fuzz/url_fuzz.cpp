@@ -1,4 +1,4 @@
-// Any base and reference → a URL; what passes as safe names no scheme that runs.
+// Any base and reference → a URL; a URL that counts as safe never has a scheme that runs code.
 #include "parsers/text/url.hpp"
 #include "tests/fuzz/invariants.hpp"
 #include "tests/fuzz/target.hpp"

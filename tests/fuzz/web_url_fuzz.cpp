@@ -1,5 +1,5 @@
-// Any text as a feed's address or as where a redirect leads → refused, or one spelling that says where it goes (HTTP
-// C1; SECURITY E3, E4, T21).
+// Any text as a feed's URL or a redirect's target → rejected, or a canonical URL with an unambiguous host (HTTP C1, R2;
+// SECURITY E3, E4, T21).
 #include <string>
 
 #include "tests/fuzz/invariants.hpp"
@@ -27,11 +27,11 @@ FEEDMILL_FUZZ_TARGET(web_url_fuzz, data, size) {
   if (const auto url = canonical_feed_url(text)) {
     check(*url);
     const auto again = canonical_feed_url(*url);
-    fuzz::require(!again || *again == *url);  // some symbols have a punycode that libidn2 does not read back
+    fuzz::require(!again || *again == *url);  // libidn2 cannot read back the punycode of some symbols
   }
   if (const auto target = resolve_location("https://example.org/a/b?c", text)) {
     check(*target);
-    fuzz::require(target->find('\\') >= target->find('?'));  // parsers disagree about those before the query
+    fuzz::require(target->find('\\') >= target->find('?'));  // parsers disagree about backslashes before the query
   }
   return 0;
 }

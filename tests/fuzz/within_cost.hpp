@@ -1,4 +1,4 @@
-// What reading an input may take in memory (SECURITY M2), held to while a fuzz target reads it.
+// Enforces the limit on memory for reading an input (SECURITY M2) while a fuzz target reads it.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,8 @@
 
 namespace feedmill::fuzz {
 
-/// Aborts at its end when more was allocated at once while it lived than reading `size` bytes may take.
+/// On destruction, aborts if the peak of live memory since construction exceeded the limit for reading `size` bytes.
+/// For one thread at a time.
 class WithinCost {
  public:
   explicit WithinCost(std::size_t size) : size_(size) { mark_live_memory(); }

@@ -153,7 +153,7 @@ INSTANTIATE_TEST_SUITE_P(
         DetectCase{"French", "<t>\xC0 la f\xEAte, les \xE9l\xE8ves chantent</t>", "windows-1252"}),
     [](const auto& test) { return test.param.name; });
 
-// glibc tells the second of two characters for ever when it runs out of room between them.
+// If glibc runs out of room between the two characters of one code, it emits the second one forever.
 TEST(Charset, DecodesACodeOfTwoCharactersHoweverOften) {
   for (const auto& [name, code, text] :
        {std::tuple{"Shift_JISX0213", "\x82\xF5", "か\u309A"}, std::tuple{"EUC-JISX0213", "\xA4\xF7", "か\u309A"},
@@ -170,10 +170,10 @@ TEST(Charset, DecodesACodeOfTwoCharactersHoweverOften) {
 }
 
 TEST(Charset, TellsTheLastCharacterToo) {
-  EXPECT_EQ(decode_document("<a>A", "text/xml; charset=TCVN").text, "<a>A");  // held back until the next is known
+  EXPECT_EQ(decode_document("<a>A", "text/xml; charset=TCVN").text, "<a>A");  // iconv holds back the last one
 }
 
-// SECURITY M2: memory in use while a document is read counts as three bytes per input byte.
+// SECURITY M2: the limit assumes three bytes of text per byte of input.
 TEST(Charset, MakesAtMostThreeBytesOfOne) {
   for (const std::string name :
        {"TSCII", "TCVN", "Shift_JISX0213", "EUC-JISX0213", "Big5-HKSCS", "IBM037", "ARMSCII-8", "GEORGIAN-PS", "RK1048",

@@ -8,7 +8,7 @@ namespace {
 struct DateCase {
   const char* name;
   const char* text;
-  const char* utc;  // "": must be refused
+  const char* utc;  // "": must be rejected
 };
 
 class Dates : public testing::TestWithParam<DateCase> {};
@@ -100,7 +100,7 @@ INSTANTIATE_TEST_SUITE_P(
                     DateCase{"TooFar", "Fri, 31 Dec 9999 23:59:59 -1200", ""}),
     [](const auto& test) { return test.param.name; });
 
-// Months and weekdays in the languages that publishers' software writes them in.
+// Months and weekdays in the languages that publishing software writes.
 INSTANTIATE_TEST_SUITE_P(
     Localised, Dates,
     testing::Values(DateCase{"GreekFull", "Τρι, 05 Αύγ 2003 12:00:00 GMT", "2003-08-05T12:00:00Z"},
@@ -123,7 +123,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 INSTANTIATE_TEST_SUITE_P(
     Zones, Dates,
-    // RFC 822 §5.1 counts the military zones the other way round than the military; feeds were written by it.
+    // RFC 822 §5.1 gives the military zones the opposite signs; feeds follow the RFC.
     testing::Values(DateCase{"Alpha", "Thu, 01 Jan 2004 12:00:00 A", "2004-01-01T13:00:00Z"},
                     DateCase{"Yankee", "Thu, 01 Jan 2004 12:00:00 Y", "2004-01-01T00:00:00Z"},
                     DateCase{"Universal", "Thu, 01 Jan 2004 12:00:00 UT", "2004-01-01T12:00:00Z"},
@@ -167,7 +167,7 @@ INSTANTIATE_TEST_SUITE_P(
                     DateCase{"Path", "31 Mar 2023 20:19 ../../etc/passwd", "2023-03-31T20:19:00Z"}),
     [](const auto& test) { return test.param.name; });
 
-// DESIGN §3.4: what software writes where there is no date, or a broken one.
+// DESIGN §3.4: placeholders that software writes for a missing or broken date.
 INSTANTIATE_TEST_SUITE_P(
     Undated, Dates,
     testing::Values(DateCase{"WordPress", "Wed, 30 Nov -0001 00:00:00 +0000", ""},
@@ -226,7 +226,7 @@ INSTANTIATE_TEST_SUITE_P(
                     DateCase{"TwentyFourHours", "10 Mar 2026 15:45 pm", "2026-03-10T15:45:00Z"}),
     [](const auto& test) { return test.param.name; });
 
-// A date each of the languages that CLDR has most of, as its patterns have it.
+// A date for each of the languages that CLDR covers best, written by its patterns.
 INSTANTIATE_TEST_SUITE_P(
     Languages, Dates,
     testing::Values(DateCase{"English", "Wednesday, November 5, 2025 at 3:20 PM", "2025-11-05T15:20:00Z"},
@@ -347,7 +347,7 @@ TEST(Moments, MayBeTheEpoch) {
 struct DurationCase {
   const char* name;
   const char* text;
-  double seconds;  // negative: must be refused
+  double seconds;  // negative: must be rejected
 };
 
 class Durations : public testing::TestWithParam<DurationCase> {};

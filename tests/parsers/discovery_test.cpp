@@ -15,7 +15,7 @@ PageLinks page_of(std::string_view body, std::string_view header = "", std::stri
   return read_page(body, {url, "text/html; charset=utf-8", header});
 }
 
-/// The addresses found, with the place each was found in, a line each.
+/// The feed URLs found, each after the place it was found in, one per line.
 std::string found(const PageLinks& page) {
   std::string text;
   for (const FeedCandidate& feed : page.feeds) {

@@ -1,6 +1,6 @@
-// Whole documents: tests/data/<format>/<case>.xml (or .json.in) is read and must give <case>.json, compared as JSON
-// values. A document that needs hints names them in comments at its top: "url: …". FEEDMILL_UPDATE_GOLDEN=1 rewrites
-// the expectations, to be read in the diff.
+// Whole documents: reading tests/data/<format>/<case>.xml (or .json.in) must give <case>.json, compared as JSON values.
+// A document that needs hints has them in comments at its top: "url: …". FEEDMILL_UPDATE_GOLDEN=1 rewrites the expected
+// files, for review in the diff.
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -22,7 +22,7 @@ namespace fs = std::filesystem;
 std::vector<fs::path> documents() {
   std::vector<fs::path> found;
   for (const auto& file : fs::recursive_directory_iterator(FEEDMILL_TEST_DATA)) {
-    if (file.path().string().find("/polls/") != std::string::npos) continue;  // one after the other
+    if (file.path().string().find("/polls/") != std::string::npos) continue;  // read in sequence by other tests
     if (file.path().extension() == ".xml" || file.path().extension() == ".in") found.push_back(file.path());
   }
   std::sort(found.begin(), found.end());
@@ -36,7 +36,7 @@ std::string slurp(const fs::path& file) {
 
 std::string hint(const std::string& document, const std::string& name) {
   const std::size_t at = document.find(name + ": ");
-  if (at > 400) return {};  // or nowhere
+  if (at > 400) return {};  // or npos
   const std::size_t start = at + name.size() + 2;
   return document.substr(start, document.find_first_of("\" \n", start) - start);
 }

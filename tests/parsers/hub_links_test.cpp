@@ -183,7 +183,7 @@ TEST(HubsOfDocuments, RssBorrowsAtomsLinksWhateverTheirPrefix) {
   }
 }
 
-/// RFC 3986 §5.1: the base is where the document came from, and not the page that it names.
+/// RFC 3986 §5.1: the base is the URL that the document came from, not the page that it names.
 TEST(HubsOfDocuments, RelativeLinksResolveAgainstTheDocument) {
   const std::string links =
       R"(<a:link rel="self" href="me.xml"/><a:link rel="hub" href="/hub"/><a:link rel="next" href="?p=2"/>)";

@@ -1,4 +1,4 @@
-// Items with a known hash are skipped, and the other items are read as they would be without hashes.
+// Items with a known hash are skipped; all other items are read as they would be without hashes.
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
@@ -161,7 +161,7 @@ TEST(ItemHash, YieldsTheSameResultForEachDocumentAsWithoutIt) {
     if (!whole) continue;
     Feed again = read_again(body, *whole);
     passed += again.known.size();
-    for (const KnownItem& item : again.known) {  // of these its reader knows whether they have guids
+    for (const KnownItem& item : again.known) {  // the caller knows whether skipped items have guids
       if (whole->entries[item.place].id.empty()) add_flaw(again, Flaw::missing_guid);
     }
     for (Feed* feed : {&again, &*whole}) std::ranges::sort(feed->flaws);
@@ -180,7 +180,7 @@ TEST(ItemHash, YieldsTheSameResultForEachDocumentAsWithoutIt) {
   EXPECT_GT(passed, 10U);
 }
 
-// A failure means that some document is now read differently: raise reader_version and put the new number here, so that
+// If this fails, some document is now read differently: raise reader_version and put the new number here, so that
 // documents read by the old rules are read again.
 TEST(ItemHash, ReaderVersionIsRaisedWhenReadingChanges) {
   std::uint64_t read_now = reader_version;

@@ -1,5 +1,5 @@
-// Hostile sizes (SECURITY §3, T18): deep, wide or long input costs in proportion to its size and yields a result.
-// worst_case.py counts the cost of adversarial shapes at growing sizes.
+// Hostile sizes (SECURITY §3, L1): deep, wide or long input costs in proportion to its size and still gives a result.
+// worst_case.py measures the cost of adversarial shapes at growing sizes.
 #include <string>
 
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@ std::string repeat(std::string_view part, std::size_t times) {
   return out;
 }
 
-// As much as posts say at least: what becomes of shorter ones takes more memory than their number deserves.
+// The least text of a real post. The values of shorter posts take more memory than the documents' size allows.
 const std::string words = repeat("words and more ", 20);
 
 const std::string head = "<rss version='2.0'><channel><item><title>first</title></item>";
@@ -80,7 +80,7 @@ TEST(Limits, RepairingStaysInProportion) {
   EXPECT_TRUE(feed.value().entries.at(1).title.value.starts_with("a&&"));
 }
 
-// What many values inherit is capped where it enters and held once (SECURITY L5, M2).
+// Values that many others inherit are capped where they are read, and held once (SECURITY L5, M2).
 
 std::string atom(const std::string& attributes, const std::string& entries) {
   return "<feed xmlns='http://www.w3.org/2005/Atom' " + attributes + ">" + entries + "</feed>";
@@ -134,8 +134,8 @@ TEST(Limits, AuthorsOfAnItemPrecedeItsAuthor) {
   EXPECT_EQ(feed.entries.at(0).authors->at(2).name, "c");
 }
 
-// A model larger than the document's length allows: the entries read so far are returned and the feed is marked as cut
-// short.
+// If the values of a document need more memory than its length allows, the entries read so far are returned and the
+// feed is marked as cut short.
 TEST(Limits, ModelFarLargerThanItsDocumentIsReadUpToACap) {
   const std::string base = "xml:base='http://h/" + repeat("d/", 1000) + "'";
   const Feed feed = read_at(atom(base, repeat("<entry><link href='a'/></entry>", 9000)));

@@ -8,7 +8,7 @@
 namespace feedmill::link_header_test {
 namespace {
 
-/// "target rel,rel type|title|anchor" of each link, for tables.
+/// Each link as a line "target rel,rel type|title|anchor", for comparison with a table.
 std::string shown(std::string_view value) {
   std::string text;
   for (const HeaderLink& link : read_link_header(value)) {

@@ -13,7 +13,7 @@ struct UriCase {
   const char* name;
   const char* prefix;
   const char* uri;
-  Ns ns;  // unknown: no row
+  Ns ns;  // unknown: there is no row
 };
 
 class Vocabularies : public testing::TestWithParam<UriCase> {};

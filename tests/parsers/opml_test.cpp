@@ -59,7 +59,7 @@ TEST(Opml, KeepsForeignNamespaces) {
 struct OutlineCase {
   const char* name;
   const char* outline;
-  const char* url;  // "" when it is not a feed
+  const char* url;  // "" if it is not a feed
 };
 class Outlines : public testing::TestWithParam<OutlineCase> {};
 TEST_P(Outlines, AreFeedsOrNot) {
@@ -83,7 +83,7 @@ struct BrokenCase {
   const char* name;
   const char* text;
   Urls urls;
-  const char* told;  // the first problem
+  const char* told;  // the first problem reported
 };
 class BrokenOpml : public testing::TestWithParam<BrokenCase> {};
 TEST_P(BrokenOpml, YieldsReadableRows) {
@@ -192,7 +192,7 @@ TEST(Opml, StopsAtTheRowLimit) {
   EXPECT_EQ(told(opml), "broken 200003: more than 200000 feeds: the rest was not read\n");
 }
 
-TEST(Opml, StaysLinearOnHostileInput) {  // each of these took minutes if every "<" started a new search
+TEST(Opml, StaysLinearOnHostileInput) {  // each took minutes while every "<" started a new search
   const std::size_t times = 300'000;
   for (const char* const part : {"<!--", "<![CDATA[", "<?", "<!", "<outline ", "<a>", "</a>", "<a x='", "<a x=\"<",
                                  "a=\"\" z", "a='\" z", "<p x=\"", "&"}) {

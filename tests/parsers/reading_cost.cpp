@@ -1,8 +1,8 @@
-// What documents take in memory while they are read, against limits::reading_cost (SECURITY M2): every string that much
-// inherits, defaults to or resolves against, at lengths from below to far above each cap, crossed with every container
-// that repeats. Counted are the bytes allocated at once, the document itself among them.
-//   feedmill_reading_cost BYTES      documents of about that size; prints the worst cell of each table; 1 when one is
-//   over
+// Memory that documents take while they are read, compared with limits::reading_cost (SECURITY M2). Combines every
+// string that many values inherit, default to or resolve against, at lengths from below to far above each cap, with
+// every container that repeats. Counts the bytes allocated at once, including the document.
+//   feedmill_reading_cost BYTES      documents of about that size; prints the worst cell of each table;
+//                                    exits with 1 if a cell is over the limit
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -24,7 +24,7 @@ namespace {
 using namespace feedmill;
 
 struct Piece {
-  std::string name, text;  // "@": the long string, "~": it as a URL, "#": a count
+  std::string name, text;  // placeholders: "@" the long string, "~" the same as a URL, "#" a count
 };
 
 // A document: open + attributes + ">" + inherited elements + units + close.
@@ -40,7 +40,7 @@ std::string repeat(std::string_view part, std::size_t times) {
   return out;
 }
 
-// Repeats `part`, each time with another number in place of "$", because equal strings are stored once.
+// Repeats `part` with a new number in place of each "$", because equal strings are stored only once.
 std::string each(std::string_view part, std::size_t times) {
   std::string out;
   for (std::size_t i = 0; i < times; ++i) {
@@ -64,7 +64,7 @@ void append(std::string& out, std::string_view text, std::size_t length, std::si
   }
 }
 
-// What lies in an entry of any XML format, in the words of RSS and of the modules.
+// The possible content of an entry in any XML format, in RSS terms and those of the modules.
 std::vector<Piece> units(const std::string& item, const std::string& text, const std::string& html) {
   const std::string open = "<" + item + ">", close = "</" + item + ">";
   const auto in_text = [&](std::string_view value) {
@@ -140,7 +140,7 @@ std::vector<Piece> units(const std::string& item, const std::string& text, const
       {"names", "<n#>x</n#>"},
       {"broken names", "<n#>&</n#>"},
   };
-  // A list grows by doubling: a few in each of many entries cost the most.
+  // A list grows by doubling, so a few elements in each of many entries cost the most.
   for (const auto& [name, part] : std::initializer_list<std::pair<const char*, const char*>>{
            {"authors", "<author>$</author>"},
            {"itunes authors", "<itunes:author>$</itunes:author>"},
@@ -302,7 +302,7 @@ struct Cell {
   double share() const { return static_cast<double>(peak) / static_cast<double>(limits::reading_cost(bytes)); }
 };
 
-// As the worker and a push read it, and as `parse` does, its answer included.
+// Reads a document as the worker and a push do or, if `whole`, as `parse` does, including its output.
 void read_as_feed(const std::string& body, bool whole) {
   DocumentHints hints;
   hints.url = "http://example.org/feed";
@@ -354,7 +354,7 @@ std::size_t measure_feeds(std::size_t bytes) {
       for (const bool whole : {false, true}) {
         const auto read = [&](const std::string& body) { read_as_feed(body, whole); };
         const std::string how = whole ? ", whole" : "";
-        // Everything that can be long is, below the caps, at them, and far above.
+        // All strings that may be long are: below the caps, at the caps, and far above them.
         const std::vector<std::size_t> lengths =
             whole ? std::vector<std::size_t>{100, 2030, bytes / 60} : std::vector<std::size_t>{1000, 2030};
         for (const std::size_t length : lengths) {
@@ -363,7 +363,7 @@ std::size_t measure_feeds(std::size_t bytes) {
         }
       }
     }
-    for (const auto* pieces : {&family.attributes, &family.elements}) {  // each by itself
+    for (const auto* pieces : {&family.attributes, &family.elements}) {  // one string at a time
       for (const Piece& piece : *pieces) {
         if (piece.name.empty()) continue;
         for (std::size_t i = 0; i < std::min<std::size_t>(family.units.size(), 4); ++i) {
@@ -421,7 +421,7 @@ int main(int argc, char** argv) {
     return 64;
   }
   const std::size_t bytes = std::strtoull(argv[1], nullptr, 10);
-  read_as_feed("<rss><channel><item><title>&lt;b></title></item></channel></rss>", true);  // tables made at first use
+  read_as_feed("<rss><channel><item><title>&lt;b></title></item></channel></rss>", true);  // builds the tables
   read_as_feed("{\"items\":[]}", true);
   const std::size_t over = measure_feeds(bytes) + measure_opml(bytes);
   std::printf("%zu cells over\n", over);

@@ -33,7 +33,7 @@ struct ExplainCase {
   const char* name;
   const char* document;
   const char* content_type;
-  const char* line;  // whole
+  const char* line;  // a complete line of the report
 };
 
 class Explaining : public testing::TestWithParam<ExplainCase> {};
@@ -119,7 +119,7 @@ TEST(UnknownZones, AreReported) {
 
 TEST(Explain, NamesValuesOverTheirCap) {
   std::string document = "<rss version='2.0'><channel>";
-  const std::string words(300, 'w');  // shorter entries take more memory than that many may
+  const std::string words(300, 'w');  // shorter entries would exceed the memory for their number
   for (int i = 0; i < 10'003; ++i) {
     document += "<item><guid>" + std::to_string(i) + "</guid><description>" + words + "</description></item>";
   }

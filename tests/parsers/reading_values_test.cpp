@@ -1,4 +1,4 @@
-// What single values of documents are read as: one document, one place in what `parse` prints.
+// Single values of documents: one document, and one place in the output of `parse`.
 #include <fstream>
 #include <iterator>
 #include <string>
@@ -15,7 +15,7 @@ namespace {
 struct ValueCase {
   std::string name, document;
   std::string pointer;   ///< RFC 6901
-  std::string expected;  ///< JSON; "": absent
+  std::string expected;  ///< JSON; "" if absent
 };
 
 std::string publisher(const std::string& name) {

@@ -1,5 +1,5 @@
-// Properties of the sanitiser over real documents and over markup at random (SECURITY S1, S8). In a browser:
-// tests/browser/.
+// Properties of the sanitiser on real documents and on random markup (SECURITY S8, S11). tests/browser/ checks the
+// result in a browser.
 #include <filesystem>
 #include <fstream>
 #include <random>
@@ -21,7 +21,7 @@ std::string read_file(const std::filesystem::path& path) {
   return content.str();
 }
 
-// Each way of sanitising must leave its own output alone. Returns the bytes kept, over all of them.
+// Sanitising must be idempotent for every combination of options. Returns the total number of bytes kept.
 std::size_t expect_idempotent(const std::string& markup, const std::filesystem::path& source) {
   std::size_t kept = 0;
   for (const HtmlPolicy policy : {HtmlPolicy::strict, HtmlPolicy::classic}) {
@@ -42,7 +42,7 @@ std::size_t expect_idempotent(const std::string& markup, const std::filesystem::
   return kept;
 }
 
-// Feeds as markup, and the markup that is escaped in them.
+// Checks feeds as markup, and the markup that is escaped in them.
 std::size_t expect_all_idempotent(const std::filesystem::path& folder) {
   std::size_t kept = 0;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
@@ -64,7 +64,7 @@ TEST(SanitiseCorpus, IsIdempotentOverRealDocuments) {
   EXPECT_GT(expect_all_idempotent(real), 10'000'000U);
 }
 
-// Markup whose visible words are known: a browser shows them in this order, apart from the elements of SECURITY S1.
+// Markup with known visible words: a browser shows them in this order, except those in elements of SECURITY S2.
 struct WordyMarkup {
   std::string markup;
   std::vector<std::string> words;

@@ -1,4 +1,4 @@
-// The stores that a re-published post has passed (WEBSUB U17).
+// The stores that a re-published post has passed through (WEBSUB U17).
 #include <string>
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Whatever type a document declares, a text is stored as one of three types (SECURITY §4), and HTML is always
+// Whatever type a document declares, a text is stored with one of three types (SECURITY §4), and HTML is always
 // sanitised.
 #include <algorithm>
 #include <filesystem>
@@ -150,7 +150,7 @@ TEST(TextType, IsWhatEveryTextComesOutUnder) {
   }
 }
 
-// --- every `type` of a document's JSON ---
+// --- Every `type` in the JSON of a document ---
 
 namespace json = boost::json;
 
@@ -158,8 +158,8 @@ bool is_one_of(std::string_view type, std::initializer_list<std::string_view> ty
   return std::ranges::find(types, type) != types.end();
 }
 
-/// How many members named `type` are in `value`, raw copies in `extensions` apart; each is what its object
-/// allows. Types of files may be as they are published.
+/// Checks that each member named `type` in `value` is one that its object allows, except for the raw copies in
+/// `extensions`; returns their number. `as_published`: any type is allowed, as for files.
 std::size_t check_types(const json::value& value, std::string_view name, bool as_published = false) {
   std::size_t seen = 0;
   if (const json::array* const list = value.if_array()) {
@@ -197,7 +197,7 @@ std::string file(const std::string& name) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-/// Gives every element of an XML document that type, as an attribute and as the text of elements named `type`.
+/// Declares `type` for every element of an XML document: as an attribute, and as the text of elements named `type`.
 std::string typed_xml(const std::string& document, const std::string& type) {
   static const std::regex own(R"( type=(["'])[^"']*\1)"), named(R"((<\w+:type>)[^<]*)"),
       start(R"(<([A-Za-z][\w:.-]*))");

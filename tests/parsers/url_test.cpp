@@ -14,7 +14,7 @@ struct ResolveCase {
   const char* url;
 };
 
-// RFC 3986 §5.4 and what feeds contain.
+// The cases of RFC 3986 §5.4, and others that feeds contain.
 class Resolving : public testing::TestWithParam<ResolveCase> {};
 
 TEST_P(Resolving, FollowsRfc3986) {
@@ -38,12 +38,12 @@ INSTANTIATE_TEST_SUITE_P(
 
 struct LinkCase {
   const char* name;
-  const char* attributes;  // of the feed
+  const char* attributes;  // attributes of the feed element
   const char* href;
   const char* link;
 };
 
-// From the document to the entry's link: xml:base nested, bad spellings, schemes that may not be.
+// An entry's link in a document: nested xml:base, bad spellings, forbidden schemes.
 class Links : public testing::TestWithParam<LinkCase> {};
 
 TEST_P(Links, AreAbsoluteAndSafe) {
@@ -353,7 +353,7 @@ TEST(Uri, IsWhatThePictureOfAPodcastIs) {
     EXPECT_EQ(picture("<podcast:image href='" + std::string(none) + "'/>"), "") << none;
 }
 
-// A base that nothing can be resolved against is ignored.
+// A base that cannot resolve anything is ignored.
 TEST(Uri, IsWhatABaseHasToBe) {
   for (const char* const base : {"mailto:a@b.test", "tel:1", "magnet:?x", "http:foo", "http:/foo", "javascript:1"}) {
     const std::string document = "<feed xmlns='http://www.w3.org/2005/Atom' xml:base='" + std::string(base) +

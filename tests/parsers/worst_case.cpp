@@ -1,11 +1,12 @@
-// The cost of one adversarial document: run by worst_case.py, which counts the instructions (SECURITY T18).
-//   feedmill_worst_case --list               the shapes' names
+// The cost of one adversarial document. worst_case.py runs it and counts the instructions (SECURITY T18, L2, S9).
+//   feedmill_worst_case --list               prints the names of the shapes
 //   feedmill_worst_case SHAPE BYTES          reads a document of that shape and about that size with every reader
-//   feedmill_worst_case SHAPE BYTES memory   only as the worker reads it, and prints the document's size and how much
-//                                            resident memory that took at its peak, in bytes
-//   feedmill_worst_case --pairs              the names of shapes that grow in two directions; the first is a usual feed
-//   feedmill_worst_case PAIR A B             reads a document whose first part has A bytes and whose second has B,
-//                                            and prints its size
+//   feedmill_worst_case SHAPE BYTES memory   reads it only as the worker does; prints the document's size and the
+//                                            growth of peak resident memory, in bytes
+//   feedmill_worst_case --pairs              prints the names of shapes that grow in two directions; the first one is
+//                                            a usual feed
+//   feedmill_worst_case PAIR A B             reads a document with A bytes of its first part and B bytes of its
+//                                            second, and prints its size
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -27,7 +28,7 @@ namespace {
 
 using namespace feedmill;
 
-// A document: `head`, then `part` until it is as large as asked for, then `tail`. "#" in a part counts the parts.
+// A document: `head`, then `part` until it has the requested size, then `tail`. "#" in a part is the part's number.
 struct Shape {
   std::string_view name, head, part, tail = {};
 };
@@ -44,7 +45,7 @@ struct Shape {
 #define CDATA_END "]]></description>" END
 
 constexpr Shape shapes[] = {
-    // Unclosed markup in a document that is not nested otherwise.
+    // Unclosed markup in a document that is not well-formed.
     {"open-tags", HTML, "<b>"},
     {"close-tags", HTML, "</b>"},
     {"crossed-tags", HTML, "<b><i></b></i>"},
@@ -139,7 +140,7 @@ constexpr Shape shapes[] = {
     {"detected-charset", HTML, "\x93\xFA\x96\x7B", "</description>" END},
     {"shift-jis", "<?xml version='1.0' encoding='Shift_JIS'?>" HTML, "\x93\xFA\x80", "</description>" END},
     {"spaces", ITEM "<title>", " ", "x</title>" END},
-    // HTML, sound as XML.
+    // HTML in well-formed XML.
     {"paragraphs", HTML, "&lt;p&gt;", "</description>" END},
     {"cells", HTML, "&lt;td&gt;", "</description>" END},
     {"tables", CDATA, "<table><tr><td>", CDATA_END},
@@ -225,9 +226,9 @@ constexpr Shape shapes[] = {
     {"nested-outlines", "<opml><body>", "<outline text='a'>"},
 };
 
-// A document that grows in two directions: `head`, `first` until it has A bytes, `middle`, `second` until it has B,
-// then `close` as often as `first`, `tail`. "%" in `second` stands for all of `first`, which then stands nowhere else.
-// "#" counts; "$" counts to 50 again and again.
+// A document that grows in two directions: `head`, `first` until it has A bytes, `middle`, `second` until it has B
+// bytes, then `close` as often as `first`, then `tail`. "%" in `second` stands for all of `first`, which then appears
+// only there. "#" counts; "$" counts to 50 repeatedly.
 struct Pair {
   std::string_view name, head, first, middle, second, tail = {}, close = {};
 };
@@ -347,7 +348,7 @@ std::string document(const Shape& shape, std::size_t bytes) {
   return text;
 }
 
-// In bytes; 0 where the system does not say.
+// Peak resident memory in bytes; 0 if the system does not report it.
 std::size_t peak_memory() {
   std::ifstream status("/proc/self/status");
   for (std::string line; std::getline(status, line);) {
@@ -422,7 +423,7 @@ int main(int argc, char** argv) {
   const bool memory = argc == 4 && std::string_view(argv[3]) == "memory";
   for (const Shape& shape : shapes) {
     if ((argc != 3 && !memory) || shape.name != argv[1]) continue;
-    std::size_t made = write(read(document(shape, 0), HtmlPolicy::strict));  // tables are built at their first use
+    std::size_t made = write(read(document(shape, 0), HtmlPolicy::strict));  // builds the tables
     const std::string text = document(shape, std::strtoull(argv[2], nullptr, 10));
     const std::size_t before = peak_memory();
     const auto feed = read(text, HtmlPolicy::strict);

@@ -21,7 +21,7 @@ import sys
 
 MAX_COST = 12
 MAX_COST_OVER_CAPS = 17
-SMALLEST_CAP = 400_000  # bytes: 10,000 posts of 40
+SMALLEST_CAP = 400_000  # bytes: 10,000 posts of 40 bytes
 MAX_MEMORY = 12
 MEMORY_BYTES = 10_000_000
 

@@ -18,9 +18,9 @@ import sys
 MAX_COST = 30
 MAX_GROWTH = 1.2
 FIRST, SECOND = 500, 4000
-CAPS_MET = 4000  # bytes of the first part: all caps on one are below that
+CAPS_MET = 4000  # bytes of the first part: above all caps on it
 
-# Why a byte may cost more when both parts are doubled, below the caps.
+# Why a byte may cost more when both parts double, below the caps.
 GROWING = {
     "base x links": "each address is the base, written out, and is hashed as a name from 1 KiB on",
     "base x links of one": "each address is the base, written out",

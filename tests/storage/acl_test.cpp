@@ -1,5 +1,5 @@
-// The Redis users of the published ACL file: what each may do, and that the product needs no further rights (SECURITY
-// §10).
+// The Redis users of the published ACL file: what each may do, and that the product needs no further permissions
+// (SECURITY §10).
 #include <algorithm>
 #include <cctype>
 #include <cstdlib>
@@ -36,7 +36,7 @@ std::string lower(std::string_view text) {
   return low;
 }
 
-/// The commands that a line of users.acl grants.
+/// The commands that users.acl grants to a user.
 std::set<std::string> granted(const std::string& user) {
   std::istringstream lines(content_of(fs::path(FEEDMILL_SOURCE) / "deploy/redis/users.acl"));
   std::set<std::string> names;
@@ -50,7 +50,7 @@ std::set<std::string> granted(const std::string& user) {
   return names;
 }
 
-/// Collects the upper-case words that are quoted after `before` in the text.
+/// Adds the upper-case words that are quoted in the text after `before` to `words`.
 void find_words(const std::string& text, std::string_view before, char quote, std::set<std::string>& words) {
   for (auto at = text.find(before); at != std::string::npos; at = text.find(before, at + 1)) {
     const auto from = at + before.size();
@@ -62,14 +62,14 @@ void find_words(const std::string& text, std::string_view before, char quote, st
   }
 }
 
-/// Whether a source serves verify and the archives, which need the administrator's user.
+/// Whether a source belongs to verify or the archives, which need the administrator's user.
 bool is_for_admin(const fs::path& source) {
   const std::string name = source.filename().string();
   return name.starts_with("verify") || name.starts_with("archive") || name == "repair.lua" ||
          name == "export_feed.lua" || name == "import_feed.lua";
 }
 
-/// Commands that storage/ names, in scripts and outside of them.
+/// The commands that the sources of storage/ use, inside scripts and outside.
 std::set<std::string> used(bool for_admin = false) {
   std::set<std::string> words;
   for (const auto& entry : fs::recursive_directory_iterator(fs::path(FEEDMILL_SOURCE) / "storage")) {
@@ -93,7 +93,7 @@ std::set<std::string> used(bool for_admin = false) {
 
 class Users : public test::StoreTest {
  protected:
-  /// What open() says when the worker's user lacks this one right.
+  /// Result of open() while the worker's user lacks one permission.
   StoreResult<std::string> without(const std::string& command) {
     EXPECT_EQ(redis({"ACL", "SETUSER", "feedmill", "-" + command}), "OK") << command;
     auto opened = Store(StoreOptions{.url = server.url()}).open();
@@ -117,7 +117,7 @@ TEST_F(Users, ACommandThatIsMissingIsNamedAtTheStart) {
     named.insert(command);
   }
   // Every command that storage/ uses is checked. AUTH cannot be withheld; SELECT, WAIT and WAITAOF are sent only when
-  // needed; SENTINEL goes to sentinels; CLUSTER goes to cluster nodes, whose error names it.
+  // needed; SENTINEL goes to sentinels; CLUSTER goes to cluster nodes, and its error names it.
   std::set<std::string> needed = used();
   EXPECT_GT(needed.size(), 45U);
   for (const char* const other : {"auth", "select", "wait", "waitaof", "config", "sentinel", "cluster"})
@@ -137,7 +137,7 @@ TEST_F(Users, KeysAndChannelsThatAreMissingAreNoticedAtTheStart) {
   const auto mute = Store(StoreOptions{.url = server.url()}).open();
   ASSERT_FALSE(mute);
   EXPECT_NE(mute.error().detail.find("publish"), std::string::npos) << mute.error().detail;
-  // As the file was before there were requests.
+  // The permissions of the file from before requests existed.
   redis({"ACL", "SETUSER", "feedmill", "&post_*", "&feed_*", "-xdel", "-memory|usage"});
   const auto older = Store(StoreOptions{.url = server.url()}).open();
   ASSERT_FALSE(older);
@@ -145,7 +145,7 @@ TEST_F(Users, KeysAndChannelsThatAreMissingAreNoticedAtTheStart) {
 }
 
 TEST_F(Users, ChannelsOfNoticesThatAreMissingAreNamedAtTheStart) {
-  // Yesterday's file.
+  // The permissions of an earlier file, without channels of notices.
   redis({"ACL", "SETUSER", "feedmill", "resetchannels", "&post_*", "&feed_*", "&request_*"});
   redis({"FLUSHALL"});
   const auto mute = Store(StoreOptions{.url = server.url()}).open();
@@ -207,7 +207,7 @@ TEST_F(Users, OnlyWorkersSeeSubscribersAndTheirSecrets) {
     }
   }
 
-  // And the worker needs no other right for any of it.
+  // The worker needs no other permission for any of these operations.
   redis({"ACL", "LOG", "RESET"});
   EXPECT_TRUE(subscribers.edit(webhook, webhook));
   EXPECT_TRUE(subscribers.rotate(*id, "whsec_bmV3", Milliseconds(1000)));
@@ -291,7 +291,7 @@ TEST_F(Users, ReadersReadOnlyPublicKeys) {
   }
 }
 
-/// The published file as the server's own, each user's name as the password, set as OPERATIONS.md says.
+/// A server that loads the published ACL file, with each user's name as the password, as OPERATIONS.md describes.
 class UsersFile : public testing::Test {
  protected:
   explicit UsersFile(const std::string& key_prefix = "")
@@ -358,7 +358,7 @@ TEST_F(UsersFile, RejectsLoginsWithoutAPassword) {
   EXPECT_TRUE(opened) << opened.error().detail;
 }
 
-/// Redis reads its append-only file as the user `default`, and drops what that one may not do of transactions and
+/// Redis replays its append-only file as the user `default`, and skips what that user may not do in transactions and
 /// scripts (https://github.com/redis/redis/issues/14541).
 TEST_F(UsersFile, LosesNothingWhenRedisStartsAgain) {
   const auto store = [&] { return Store(StoreOptions{.url = server.url_of("feedmill")}); };

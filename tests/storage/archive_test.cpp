@@ -1,4 +1,4 @@
-// A store comes back from its file as it was; a broken file leaves nothing half-written.
+// An export restores the store as it was; a broken file leaves nothing half-written.
 #include "storage/upkeep/archive.hpp"
 
 #include <algorithm>
@@ -29,7 +29,7 @@ class ArchiveTest : public FilledStoreTest {
                            .memberships = {{"news", feed_url}, {"news", other}, {"anna/work", other}}});
     const HostSettings slow{"slow.example", 1, Milliseconds(5000), {}, ""};
     ASSERT_TRUE(Hosts(store).set(std::span(&slow, 1)));
-    redis({"HSET", "Entry:3", "comments", "caf\xe9"});  // bytes that no JSON string holds
+    redis({"HSET", "Entry:3", "comments", "caf\xe9"});  // not UTF-8, so no JSON string can hold it
   }
   static Texts written(Store& from, const Texts& urls = {}) {
     Texts lines;
@@ -52,7 +52,7 @@ class ArchiveTest : public FilledStoreTest {
       return true;
     });
   }
-  /// Imports the lines and calls `act` before line `at` (from 0) is read. An exception from `act` ends the import.
+  /// Imports the lines and calls `act` before it reads line `at` (from 0). An exception from `act` ends the import.
   static void read_with(Store& into, const Texts& lines, std::size_t at, const std::function<void()>& act,
                         bool replace = false) {
     ImportOptions options;
@@ -85,7 +85,7 @@ class ArchiveTest : public FilledStoreTest {
       }
       auto value = read_key(connection, key);
       EXPECT_TRUE(value);
-      if (value->type == "hash" || value->type == "zset") {  // order does not matter
+      if (value->type == "hash" || value->type == "zset") {  // order is irrelevant
         std::vector<std::pair<std::string, std::string>> pairs;
         for (std::size_t i = 0; i < value->words.size(); i += 2)
           pairs.emplace_back(value->words[i], value->words[i + 1]);
@@ -105,7 +105,7 @@ class ArchiveTest : public FilledStoreTest {
     }
     return all;
   }
-  /// Keys that differ, with both values; "" when none does.
+  /// Keys that differ, with both values; "" if there are none.
   static std::string difference(const std::map<std::string, Texts>& one, const std::map<std::string, Texts>& two) {
     std::string text;
     const auto add = [&](const char* side, const std::string& key, const Texts& words) {
@@ -218,7 +218,7 @@ TEST_F(ArchiveTest, BringsAStoreBackIntoAnEmptyOneKeyByKey) {
   EXPECT_EQ(done->entries, 5U);
   EXPECT_EQ(done->channels, 2U);
   EXPECT_EQ(difference(content(second_server), content(server)), "");
-  redis({"HDEL", "Entry:3", "comments"});  // the one planted text that is none
+  redis({"HDEL", "Entry:3", "comments"});  // the text that is not UTF-8
   redis_command(second_server, {"HDEL", "Entry:3", "comments"});
   EXPECT_EQ(wrong(store), "");
   EXPECT_EQ(wrong(second), "");
@@ -346,7 +346,7 @@ TEST_F(ArchiveTest, LeavesAFeedThatItReplacesInItsChannelsAndUnderItsAddress) {
   EXPECT_EQ(wrong(store), "");
 }
 
-// A feed in no channel has no key left by then but its topic's.
+// At that point a feed in no channel has no key left except its topic's.
 TEST_F(ArchiveTest, EndsTheTopicOfAFeedThatItDidNotReplaceToItsEnd) {
   fill();
   Texts lines = written(store, {resting});
@@ -425,7 +425,7 @@ TEST_F(ArchiveTest, LeavesNoFeedHalfWrittenWhereverTheFileIsCut) {
     EXPECT_TRUE(done.error().bad_input);
     EXPECT_EQ(done.error().line, cut + 1);
     deliver(fresh);
-    EXPECT_EQ(wrong_with_feeds(fresh), "") << "cut behind line " << cut;  // channels follow with the rest
+    EXPECT_EQ(wrong_with_feeds(fresh), "") << "cut behind line " << cut;  // channels follow with the rest of the file
     const auto rest = read(fresh, lines);
     ASSERT_TRUE(rest) << rest.error().error.detail;
     deliver(fresh);

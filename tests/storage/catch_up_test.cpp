@@ -1,4 +1,4 @@
-// One budget of overdue feeds for all workers (HTTP P12).
+// All workers share one budget of overdue feeds (HTTP P12).
 #include <gtest/gtest.h>
 
 #include "tests/storage/store_fixture.hpp"
@@ -15,7 +15,7 @@ class CatchUp : public StoreTest {
         redis({"EVAL", "local t = redis.call('TIME') return t[1] * 1000 + math.floor(t[2] / 1000)", "0"}));
   }
 
-  /// Feeds that should have come so long ago.
+  /// Adds feeds that are overdue by `late` milliseconds.
   void add_late(const std::string& name, int count, std::int64_t late) {
     std::vector<NewFeed> feeds;
     for (int i = 0; i < count; ++i) feeds.push_back({.feed_url = url(name + std::to_string(i))});
@@ -49,7 +49,7 @@ TEST_F(CatchUp, OfAllWorkersIsOneBudget) {
     EXPECT_GT(*batch.next_due, batch.now);
     EXPECT_LE(*batch.next_due - batch.now, Milliseconds(100));
   }
-  // The burst of a quarter of a second, one more, and those paced in since.
+  // The burst of a quarter of a second, one more, and the feeds paced in since.
   EXPECT_GE(taken, 6U);
   EXPECT_LE(taken, 7U + static_cast<std::size_t>((now() - begun) / 50));
   redis({"HSET", "meta:store", "overdue_until", "1"});
@@ -70,7 +70,7 @@ TEST_F(CatchUp, ARepeatedRequestSpendsNothing) {
 }
 
 TEST_F(CatchUp, FeedsOnTimeAreNotPaced) {
-  add_late("late", 700, 60'000);  // more than one call looks at
+  add_late("late", 700, 60'000);  // more than one call examines
   add_late("ontime", 3, 500);
   add_late("held", 1, 300);
   redis({"HSET", "state:feed:" + url("held0"), "held", std::to_string(now() - 60'000)});
@@ -79,7 +79,7 @@ TEST_F(CatchUp, FeedsOnTimeAreNotPaced) {
   ASSERT_EQ(batch.claims.size(), 3U);
   for (const Claim& claim : batch.claims) EXPECT_EQ(claim.feed_url.find("https://ontime"), 0U) << claim.feed_url;
   EXPECT_TRUE(batch.exhausted);
-  // A wish is not counted.
+  // A requested feed is not counted.
   const std::vector<std::string> wished{url("late699")};
   ASSERT_TRUE(Feeds(store).wake(wished, Milliseconds(0), true));
   const ClaimBatch wish = take(worker_a, 1);

@@ -1,4 +1,4 @@
-// The index of all posts of a channel (RELIABILITY L15).
+// The index of all posts in a channel (RELIABILITY L15).
 #include <random>
 #include <sstream>
 
@@ -87,13 +87,13 @@ TEST_F(ChannelIndex, HoldsAllPostsReadOrNotUpToItsBound) {
   const auto rest = channels.posts("news", 2, EntryCursor{1001, "Entry:2"});
   EXPECT_EQ(rest->value().front().id, "Entry:1");
   EXPECT_FALSE(*channels.posts("none", 2));
-  // A post moves with its date, and goes with its entry.
+  // A post moves when its date changes, and leaves the index with its entry.
   write(feed_url, {post("a", 2000, "edited"), post("b", 1001)});
   EXPECT_TRUE(*Entries(store).remove("Entry:2"));
   deliver();
   EXPECT_EQ(index(), "Entry:3 Entry:1");
   EXPECT_EQ(index("anna/news"), "Entry:3");
-  // At most 1100 posts; the oldest are dropped at once, and posts older than those kept do not enter again.
+  // At most 1100 posts: the oldest are dropped at once, and posts older than those kept cannot enter again.
   write(feed_url, posts_of(0, 1100, 10'000));
   deliver();
   EXPECT_EQ(size(), 1001U);
@@ -112,7 +112,7 @@ TEST_F(ChannelIndex, IsFilledAgainWhenThereIsRoom) {
   deliver();
   EXPECT_LE(size(), 1100U);
   EXPECT_EQ(redis({"ZSCORE", "zchannel:news:all", "Entry:1201"}), "(nil)") << "too old";
-  // Most posts are removed: the channel is reported for rebuilding once.
+  // Most posts are removed: the channel is reported for rebuilding, once.
   ASSERT_TRUE(Entries(store).expire(feed_url, 400));
   EXPECT_EQ(deliver().unbuilt, 1U);
   EXPECT_EQ(*channels.unbuilt(), Texts{"news"});
@@ -120,7 +120,7 @@ TEST_F(ChannelIndex, IsFilledAgainWhenThereIsRoom) {
   ASSERT_TRUE(channels.rebuild("news", [] { return true; }));
   EXPECT_EQ(size(), 450U);
   EXPECT_TRUE(channels.unbuilt()->empty());
-  // A feed is removed: the posts it had crowded out enter the index.
+  // A feed leaves the channel: the posts that it had crowded out enter the index.
   write(feed_url, posts_of(2000, 1200, 50'000));
   deliver();
   EXPECT_EQ(redis({"ZSCORE", "zchannel:news:all", "Entry:1201"}), "(nil)");
@@ -184,7 +184,7 @@ TEST_F(ChannelIndex, IsVerifiedAndRepaired) {
   EXPECT_EQ(index(), "Entry:1 Entry:2 Entry:3");
   EXPECT_EQ(index("anna/news"), "");
   EXPECT_EQ(findings(), "");
-  // Keys of a channel that is none, and of the wrong type.
+  // Keys of a channel that does not exist, and a key of the wrong type.
   redis({"ZADD", "zchannel:lost:all", "1", "Entry:1"});
   EXPECT_NE(findings().find("channel.orphan"), std::string::npos);
   redis({"DEL", "zchannel:lost:all", "zchannel:news:all"});

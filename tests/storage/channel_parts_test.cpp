@@ -1,4 +1,4 @@
-// Channels that are in parts (RELIABILITY L31).
+// Channels with feeds in several partitions (RELIABILITY L31).
 #include <string>
 #include <vector>
 
@@ -26,7 +26,7 @@ TEST(ChannelParts, AreCountedTogetherAndStandWhereTheirHomeSays) {
   Rows parts(count);
   parts[home] = {{"anna/work", 1, 0, 0}, {"anna/news", 2, 1, 10}};
   parts[other] = {{"anna/news", 7, 2, 5}, {"anna/work", 9, 1, 1}};
-  parts[third] = {{"anna/found", 3, 1, 2}};  // by an import: it has no place yet
+  parts[third] = {{"anna/found", 3, 1, 2}};  // imported, without a position yet
   const auto all = channels_together(parts);
   ASSERT_EQ(all.size(), 3U);
   EXPECT_EQ(all[0].uid, "anna/work");
@@ -56,7 +56,7 @@ TEST(ChannelParts, HaveNamesInOneOrder) {
   EXPECT_EQ(names_together(parts, 0).size(), 0U);
 }
 
-/// As Redis has them in one sorted set: by score and member, both falling.
+/// In the order of one sorted set in Redis: descending by score and member.
 TEST(ChannelParts, HavePostsInOneOrder) {
   const std::vector<std::vector<EntryCursor>> parts{
       {{9, "{p0}:Entry:8"}, {7, "{p0}:Entry:4"}}, {}, {{9, "{p2}:Entry:2"}, {8, "{p2}:Entry:6"}, {7, "{p2}:Entry:1"}}};

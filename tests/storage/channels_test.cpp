@@ -27,7 +27,7 @@ class ChannelsTest : public StoreTest {
     ASSERT_TRUE(done && done->front());
   }
   std::string timeline(const std::string& uid) { return redis({"ZRANGE", "zchannel:" + uid + ":posts", "0", "-1"}); }
-  /// Everything the stream holds, applied.
+  /// Applies all events in the stream.
   void deliver() {
     const auto records = EventStream(store).read("0", 100'000, Milliseconds(0));
     ASSERT_TRUE(records);
@@ -153,7 +153,7 @@ TEST_F(ChannelsTest, DeletingAChannelDeletesAllItsKeys) {
   add();
   store_posts({"a", "b", "c"});
   const Texts before = keys();
-  // Hostile names: no name may collide with another's keys or break out of an argument.
+  // Hostile names: none may collide with another channel's keys or break out of an argument.
   const Texts names{"news",     "news:feeds", "of",      "anna/read", "a b\"c'\\", "{x}]]",
                     "..:posts", "*",          "Entry:1", "über/日本", "%s%n",      "a\xff"};
   ASSERT_TRUE(channels.add(names));

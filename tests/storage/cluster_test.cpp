@@ -1,4 +1,4 @@
-// The store in a Redis Cluster: how it is found, and the errors when it cannot be (RELIABILITY L26).
+// The store in a Redis Cluster: how it is found, and the errors if it is not (RELIABILITY L26).
 #include <chrono>
 
 #include "storage/feeds/fleet.hpp"
@@ -123,7 +123,7 @@ TEST(AStore, OfMorePartitionsIsLeftToANewerProgram) {
   EXPECT_NE(said.detail.find("256 partitions"), std::string::npos) << said.detail;
 }
 
-/// An address that was a node's, and is another program's server by now.
+/// The former address of a node now belongs to another server.
 TEST(ANodesAddress, ThatLeadsToAnotherServerIsNotBelieved) {
   const std::uint16_t stranger_port = test::free_port(), port = test::free_port(), bus = test::free_port();
   const RedisServer stranger({"--port", std::to_string(stranger_port)});
@@ -183,7 +183,7 @@ TEST(InACluster, TheStoreIsInOneSlotAndFollowsIt) {
   EXPECT_TRUE(test::eventually([&] { return record(store); })) << "its replica took over";
 }
 
-/// The next connection knows the nodes that an earlier one learned.
+/// A new connection knows the nodes that an earlier one learned.
 TEST(InACluster, ANewConnectionFindsItsWayWhereTheNodeOfTheUrlIsGone) {
   ClusteredRedis cluster;
   const std::size_t holder = cluster.primary(), named = holder == 0 ? 1 : 0;

@@ -73,7 +73,7 @@ TEST_F(DeliveriesTest, AReplayChangesNothing) {
   EXPECT_EQ(again.applied, 0U);
   EXPECT_EQ(again.repeated, 3U);
   EXPECT_EQ(timeline(), before);
-  // Even one that has lost its place undoes no reader, and ends where it was.
+  // A delivery that lost its position repeats all records, without undoing anything that readers did.
   redis({"DEL", "deliver:timelines:000"});
   EXPECT_EQ(apply(records).applied, 3U);
   EXPECT_EQ(timeline(), before);
@@ -230,7 +230,7 @@ TEST_F(DeliveriesTest, ForeignRecordsAreNotEvents) {
   EXPECT_FALSE(read_event({"1-1", "", ""}));
 }
 
-// SECURITY §10: the published user is enough for all of this.
+// SECURITY §10: the published user's permissions are sufficient for all of this.
 TEST_F(DeliveriesTest, NeedsNoCommandBeyondThePublishedOnes) {
   refresh({post("a", 1000), post("b", 1001)});
   std::istringstream rules(

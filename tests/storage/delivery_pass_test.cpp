@@ -1,4 +1,4 @@
-// Delivery without subscribers: which events may be skipped, and which may not (RELIABILITY L14).
+// Delivery without subscribers: which events may be skipped, and which must be read (RELIABILITY L14).
 #include <gtest/gtest.h>
 
 #include "storage/timelines/channels.hpp"
@@ -17,7 +17,7 @@ class DeliveryPass : public StoreTest {
     add();
     EXPECT_TRUE(deliveries.join());
   }
-  /// A new post of the feed each.
+  /// Writes new posts of the feed, in one refresh.
   void write(int posts = 1) {
     for (int i = 0; i < posts; ++i) listed.push_back(post("g" + std::to_string(listed.size()), 1'000));
     refresh(listed);
@@ -34,7 +34,7 @@ class DeliveryPass : public StoreTest {
     records = passed->records;
     return passed->answer;
   }
-  /// The long way; how many records there were.
+  /// Reads and applies all records; returns their number.
   std::size_t read_all() {
     std::size_t all = 0;
     for (;;) {
@@ -154,7 +154,7 @@ TEST_F(DeliveryPass, LeavesForeignRecordsToBeRead) {
   EXPECT_EQ(pass(), Answer::passed);
 }
 
-// A worker of an older version notes the last record, and not whether any tells operators something.
+// A worker of an older version records the last event, but not whether any event concerns operators.
 TEST_F(DeliveryPass, TrustsNoRecordThatIsNotNoted) {
   write();
   const std::string next = std::to_string(std::stoll(*EventStream(store).last_id()) + 1) + "-1";
@@ -166,7 +166,7 @@ TEST_F(DeliveryPass, TrustsNoRecordThatIsNotNoted) {
   write();
   EXPECT_EQ(pass(), Answer::unread);
   EXPECT_EQ(read_all(), 3U);
-  // Nor where the note itself was lost.
+  // The same if the record itself was lost.
   redis({"HDEL", "meta:store", "quiet"});
   EXPECT_EQ(pass(), Answer::passed) << "nothing is left";
   write();

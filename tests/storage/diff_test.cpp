@@ -102,7 +102,7 @@ StoredSnapshot::Guid different(const EntryRecord& as_stored, std::int64_t timest
   return guid;
 }
 
-/// As a document says it.
+/// A post as read from a document.
 EntryRecord read_post(Fields fields, std::optional<std::int64_t> timestamp = 50) {
   EntryRecord record = post("g", timestamp, std::move(fields));
   record.digest = entry_digest(record.fields);

@@ -15,11 +15,11 @@ using test::is_command;
 using test::redis_command;
 using test::RedisServer;
 
-/// The fixture's store, reached through a proxy that can report another server version.
+/// The fixture's store, connected through a proxy that can report another server version.
 class Durable : public test::StoreTest {
  protected:
   Durable() : proxy(server.admin_url(), FaultProxy::Speaks::redis) {}
-  /// `timeout`: short only where a wait is to end without success; a disk may take seconds for an fsync.
+  /// `timeout`: short only where a wait must time out, because an fsync may take seconds.
   StoreResult<std::string> open(Durability durability, Milliseconds timeout = StoreOptions().timeout) {
     StoreOptions options{.url = proxy.redis_url_of("feedmill"), .timeout = timeout};
     options.durability = durability;
@@ -67,7 +67,7 @@ TEST_F(Durable, OnDiskFrom72OnIsWaitedForAndCounted) {
   redis({"CONFIG", "SET", "appendonly", "yes"});
   be("7.4.1");
   const auto waits = is_command("WAITAOF");
-  proxy.at(waits, 1, Fault::replace_reply, "*2\r\n:0\r\n:0\r\n");  // of open(): whether it may
+  proxy.at(waits, 1, Fault::replace_reply, "*2\r\n:0\r\n:0\r\n");  // sent by open(), to check the permission
   ASSERT_TRUE(open(Durability::fsync));
   add();
   const Commit commit = plan(claim_one(), {post("a", 1)});

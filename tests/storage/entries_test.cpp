@@ -1,4 +1,4 @@
-// What an operator or a program does to posts: save, update_or_create, remove, expire, reading in order (DESIGN §3.2).
+// What operators and programs do to posts: save, update_or_create, remove, expire, read in order (DESIGN §3.2).
 #include "storage/entries/entries.hpp"
 
 #include <algorithm>
@@ -91,7 +91,7 @@ TEST_F(EntriesTest, UpdatesOnlyWhatDiffersAndCountsTheRevUp) {
   const boost::json::object signal = signals("post_modified")[0];
   EXPECT_EQ(signal.at("rev").as_int64(), 2);
   EXPECT_EQ(boost::json::serialize(signal.at("changed")), R"({"title":["First","Second"]})");
-  // An empty value takes a field away; save() takes all that it is not given.
+  // An empty value removes a field; save() removes all fields that it is not given.
   EXPECT_EQ(update("note", {{"summary", ""}}).result, Result::modified);
   EXPECT_EQ(field("Entry:1", "summary"), "(nil)");
   EXPECT_EQ(field("Entry:1", "link"), "https://example.org/1");
@@ -227,7 +227,7 @@ TEST_F(EntriesTest, ASavedPostOutlastsPollsThatDoNotListIt) {
     const Committed done = refresh({post("b", 200), post("a", 100)}, retention);
     EXPECT_EQ(done.created + done.modified, 0U);
   }
-  // It is a post like others: the newest stay, and this one is the newest.
+  // Retention treats it like other posts: the newest stay, and this is the newest.
   EXPECT_EQ(redis({"HKEYS", feed_url + ":guidmap"}).find("a"), std::string::npos);
   EXPECT_NE(redis({"HGET", feed_url + ":guidmap", "note"}), "(nil)");
 }
@@ -274,7 +274,7 @@ TEST_F(EntriesTest, APostRemovedDuringARefreshIsNotPutTogetherAgain) {
   EXPECT_EQ(done.created, 0U) << "there is one already";
   EXPECT_EQ(redis({"EXISTS", "Entry:1"}), "0");
   EXPECT_EQ(redis({"HEXISTS", feed_url + ":digests", "a"}), "0");
-  // Also a post that was unknown at look-up and has been removed since.
+  // This applies also to a post that was unknown at look-up and has been removed since.
   commit = plan(claim_one(), {post("d", 400)});
   save("d", {{"title", "Ours"}});
   ASSERT_TRUE(*Entries(store).remove((*Entries(store).get_by_guid(feed_url, "d"))->id));
@@ -298,7 +298,7 @@ TEST_F(EntriesTest, ARemovedPostStaysAwayWhileItsFeedListsIt) {
   EXPECT_EQ(signal.at("data").at("why").as_string(), "operator");
   EXPECT_EQ(counted_bytes(), stored_bytes());
   for (int poll = 0; poll < 3; ++poll) EXPECT_EQ(refresh({post("b", 200), post("a", 100, "new title")}).created, 0U);
-  // Its operator may think again.
+  // An operator may save the post again.
   EXPECT_EQ(save("a", {{"title", "Back"}}).result, Result::created);
   EXPECT_EQ(redis({"EXISTS", feed_url + ":tombs"}), "0");
 }
@@ -354,7 +354,7 @@ TEST_F(EntriesTest, WhatOnlyFreesWorksWhenRedisIsOutOfMemory) {
 TEST_F(EntriesTest, PagesExactlyThroughManyEqualSeconds) {
   add();
   std::vector<EntryRecord> posts;
-  for (int i = 0; i < 350; ++i) posts.push_back(post("g" + std::to_string(i), 1000 + i / 120));  // three long seconds
+  for (int i = 0; i < 350; ++i) posts.push_back(post("g" + std::to_string(i), 1000 + i / 120));  // 120 posts a second
   refresh(posts, {.entries = 1000});
   std::vector<std::string> wanted;
   for (const StoredEntry& entry : *Entries(store).all_by_order(feed_url, 1000)) wanted.push_back(entry.id);
@@ -406,14 +406,14 @@ TEST_F(EntriesTest, ARemovedFeedLeavesNoKeyWhereverItsRemovalWasCutOff) {
     add();
     std::vector<EntryRecord> posts;
     for (int i = 0; i < 350; ++i) posts.push_back(post("g" + std::to_string(i), 1000 + i));
-    refresh(posts, {.entries = 300, .strict = true});  // tombstones, too
+    refresh(posts, {.entries = 300, .strict = true});  // leaves tombstones, too
     save("saved", {{"title", "t"}});
     const Membership goes{"anna/news", feed_url};
     ASSERT_TRUE(channels.follow(std::span(&goes, 1)));
     ASSERT_TRUE(channels.mark_read("anna/news", std::vector{(*Entries(store).get_by_guid(feed_url, "saved"))->id}));
     claim();
-    // The removing client dies after `cut` steps: the removal is begun, then the feed leaves its channels, then posts
-    // go in batches of 100.
+    // The removing client dies after `cut` steps: first the removal begins, then the feed leaves its channels, then
+    // posts are removed in batches of 100.
     const std::string sha = redis({"SCRIPT", "LOAD", scripts::remove});
     for (int step = 0; step < cut; ++step) {
       redis({"EVALSHA", sha, "2", "schedule", "none", "", "", feed_url, "\"" + feed_url + "\"", "100000",
@@ -427,7 +427,7 @@ TEST_F(EntriesTest, ARemovedFeedLeavesNoKeyWhereverItsRemovalWasCutOff) {
       }
     }
     // The next client finishes the removal: a worker, the operator, or a client that adds the feed again.
-    const bool half_way = cut > 0 && cut < 5;  // four steps take the posts, the last of them everything
+    const bool half_way = cut > 0 && cut < 5;  // four steps remove posts, the last one also everything else
     if (half_way && cut % 2 == 1) {
       EXPECT_EQ(*Feeds(store).finish_removals(), 1U) << cut;
     }
@@ -455,7 +455,7 @@ TEST_F(EntriesTest, ARemovalThatDiedAmidAChannelLeavesNoPostInIt) {
       const Membership goes{uid, feed_url};
       ASSERT_TRUE(channels.follow(std::span(&goes, 1)));
     }
-    InParts parts;  // its state is lost when it dies
+    InParts parts;  // the state is lost with the client
     parts.go_on = [left = steps]() mutable { return left-- > 0; };
     ASSERT_TRUE(Feeds(store).remove(feed_url, parts));
     to_its_end = !parts.ended_early;

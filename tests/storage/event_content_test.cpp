@@ -31,7 +31,7 @@ class EventContent : public StoreTest {
   StoreOptions with(std::size_t most) {
     return StoreOptions{.url = server.url(), .events = {.content = true, .content_max = most}};
   }
-  /// A commit by a store that tells content.
+  /// Commits through a store that adds content to events.
   Committed write(const std::vector<EntryRecord>& posts, std::size_t most = 64U << 10U) {
     Store telling(with(most));
     const Claim claimed = claim_one();
@@ -50,7 +50,7 @@ class EventContent : public StoreTest {
     const Fields fields{{"content", content}, {"content_type", "text/html"}, {"title", title}};
     return {"a", content + title, 1000, fields};
   }
-  /// The hash without what the event says elsewhere.
+  /// The post's hash without the fields that are elsewhere in the event.
   json::object stored(const std::string& id) {
     json::object fields;
     const auto entry = Entries(store).get(id);
@@ -72,18 +72,18 @@ TEST_F(EventContent, IsThePostAsItIsStored) {
   add();
   write({long_post("<p>\"one\"\\ \u00e9\n</p>")});
   EXPECT_EQ(last("post_created").at("post"), json::value(stored("Entry:1")));
-  // All of it, also what did not change.
+  // The event has the whole post, including unchanged fields.
   write({long_post("<p>\"one\"\\ \u00e9\n</p>", "another")});
   json::object changed = last("post_modified");
   EXPECT_EQ(changed.at("post"), json::value(stored("Entry:1")));
   EXPECT_EQ(changed.at("post").at("content"), "<p>\"one\"\\ \u00e9\n</p>");
   EXPECT_EQ(changed.at("changed"), json::parse(R"({"title":["t","another"]})"));
-  // What goes is not in it.
+  // Removed fields are not included.
   write({{"a", "bare", 1000, {{"title", "another"}}}});
   changed = last("post_modified");
   EXPECT_EQ(changed.at("post"), json::value(stored("Entry:1")));
   EXPECT_FALSE(changed.at("post").as_object().contains("content"));
-  // An operator's post is reported like a publisher's.
+  // An operator's change is reported like a publisher's.
   Store telling(with(64U << 10U));
   ASSERT_TRUE(Entries(telling).update_or_create({feed_url, "a", {{"author", "Ada"}}}, {}));
   EXPECT_EQ(last("post_modified").at("post"), json::value(stored("Entry:1")));
@@ -101,7 +101,7 @@ TEST_F(EventContent, ThatIsTooLongIsItsSize) {
   EXPECT_EQ(changed.at("post_bytes"), 1001);
   EXPECT_FALSE(changed.contains("post"));
   EXPECT_EQ(changed.at("data").at("title"), "t");
-  // Nothing fits into nothing, and two megabytes fit where they may.
+  // A limit of 0 excludes every post; a limit of two megabytes allows a post of that size.
   write({long_post("short")}, 0);
   EXPECT_TRUE(last("post_modified").contains("post_bytes"));
   write({long_post(std::string((2U << 20U) - names, '"'))}, 2U << 20U);
@@ -154,7 +154,7 @@ TEST_F(EventContent, HasTitlesAsPlainTextInItsData) {
     return json::parse("{" + post_event({}, write, 1, {})).at("data").at("title").as_string();
   };
   EXPECT_EQ(title(), "Q&A x");
-  write.id = "Entry:1";  // its type is unchanged
+  write.id = "Entry:1";  // an event that does not change the type
   write.set.pop_back();
   write.shown = {{"title_type", "text/html"}};
   EXPECT_EQ(title(), "Q&A x");
@@ -169,7 +169,7 @@ TEST_F(EventContent, IsUtf8WhateverTheStoreHolds) {
   write({long_post("one")});
   redis({"HSET", "Entry:1", "author", "\xff\xfe", "post", std::string(600, '\xc3')});
   write({long_post("two")});
-  const json::object changed = last("post_modified");  // it parses
+  const json::object changed = last("post_modified");  // the event is valid JSON
   EXPECT_EQ(changed.at("changed").at("content"), json::parse(R"(["one","two"])"));
   EXPECT_FALSE(changed.at("changed").as_object().contains("post"));
 }

@@ -1,5 +1,4 @@
-// Records read without a tree against the same by way of a tree: equal on a history of ours and on what chance makes of
-// it.
+// Records read without a JSON tree must equal those read with one, for a real history and for random changes to it.
 #include "storage/records/event_record.hpp"
 
 #include <random>
@@ -59,7 +58,7 @@ std::string shown(const std::optional<Event>& event) {
 
 class EventRecordTest : public StoreTest {
  protected:
-  /// Of all kinds, with texts that need every kind of escape.
+  /// Records of all kinds, with texts that need every kind of escape.
   std::vector<EventRecord> history() {
     add();
     const std::string odd = "q\" b\\ n\n t\t \x01 \xc3\xa4 \xe2\x80\xa8 \xf0\x9f\x98\x80 </script>";

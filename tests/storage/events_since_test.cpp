@@ -7,7 +7,7 @@ namespace {
 
 class EventsSince : public StoreTest {
  protected:
-  /// Ids after `after`, separated by spaces; "gone OLDEST" if some were trimmed.
+  /// The ids after `after`, separated by spaces; "gone OLDEST" if some events were trimmed.
   std::string since(const std::string& after, std::size_t limit = 10) {
     const auto found = EventStream(store).since(after, limit);
     EXPECT_TRUE(found);

@@ -1,4 +1,4 @@
-// What operators ask of the store: a host's state, the server itself.
+// What operators query: the state of a host, the server itself.
 #include <gtest/gtest.h>
 
 #include "storage/feeds/feeds.hpp"

@@ -1,5 +1,4 @@
-// Another server takes over as primary: how the store finds it, and which ids it assigns from then on (RELIABILITY L24,
-// L25).
+// Another server becomes primary: how the store finds it, and which ids it assigns from then on (RELIABILITY L24, L25).
 #include <chrono>
 
 #include "storage/feeds/fleet.hpp"
@@ -54,7 +53,7 @@ TEST(SentinelUrls, ThatMakeNoSenseAreRefusedWithWhatToWrite) {
   }
 }
 
-/// A primary whose replica lacks the latest writes and has a different clock.
+/// A primary with a replica that lacks its latest writes and has a different clock.
 class LostSuffix : public test::StoreTest, public testing::WithParamInterface<std::chrono::milliseconds> {
  protected:
   LostSuffix() : replication(server.admin_url()), name(server.admin_url(), FaultProxy::Speaks::redis) {
@@ -83,7 +82,7 @@ class LostSuffix : public test::StoreTest, public testing::WithParamInterface<st
     store.disconnect();
   }
   std::string there(const std::vector<std::string>& words) { return redis_command(replica.server(), words); }
-  /// Also where the gate of its host is shut by a clock that stood further on.
+  /// Makes the feed due on the replica, even if its host's gate is closed by a clock that was ahead.
   void make_due_there() {
     there({"ZADD", "schedule", "XX", "1", feed_url});
     there({"DEL", "state:host:example.org"});
@@ -93,7 +92,7 @@ class LostSuffix : public test::StoreTest, public testing::WithParamInterface<st
   ClockedRedis replica{
       std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::system_clock::now().time_since_epoch()) +
       GetParam()};
-  std::string shared, lost;  // ids of events: the last that both have, the last that one has
+  std::string shared, lost;  // event ids: the last one on both servers, the last one on the primary only
 };
 
 TEST_P(LostSuffix, IsPassedByWhateverIsGivenOutNext) {
@@ -133,8 +132,8 @@ TEST_P(LostSuffix, DoesNotInvalidateCursorsOfItsReaders) {
   EXPECT_TRUE(since->records->empty());
 }
 
-/// A stalled primary does not know yet that it has been replaced. Its data is stale: a post that exists only here would
-/// be taken as stored, and so be lost.
+/// A stalled primary does not know yet that it has been replaced. Its data is stale: a post that exists only there
+/// would count as stored, and be lost.
 TEST_P(LostSuffix, IsNotReadForWhatTheNextPrimaryGaveOut) {
   redis_command(replica.server(), {"REPLICAOF", "NO", "ONE"});
   make_due_there();
@@ -168,7 +167,7 @@ INSTANTIATE_TEST_SUITE_P(Clock, LostSuffix, testing::Values(-10min, -3s, 3s), []
   return (offset.param < 0ms ? "Behind" : "Ahead") + std::to_string(std::abs(offset.param.count()));
 });
 
-/// A name that comes to mean another server, while a connection to the old one is there and dead.
+/// A name moves to another server while a dead connection to the old one is still open.
 TEST(AHalfOpenConnection, IsReplacedByOneToTheNamesNewServer) {
   const RedisServer first, second;
   FaultProxy name(first.admin_url(), FaultProxy::Speaks::redis);
@@ -258,7 +257,7 @@ TEST_F(Sentinels, NameThePrimaryAndItsSuccessor) {
   watched->await_replicas();
   watched->hand_over();
   const std::size_t second = watched->await_another(first);
-  // The old primary accepts writes until it is notified; those writes are lost.
+  // The old primary accepts writes until it is demoted; those writes are lost.
   StoreResult<std::vector<bool>> added = StoreError{};
   EXPECT_TRUE(test::eventually([&] {
     added = Feeds(store).add(std::vector{NewFeed{"https://two.org/", {}, "", ""}});

@@ -1,4 +1,4 @@
-// What the storage layer makes of a network that goes wrong, and that the proxy lets it go wrong as told.
+// The storage layer's behaviour on a faulty network, and the fault proxy itself.
 #include "tests/support/fault_proxy.hpp"
 
 #include <thread>

@@ -1,4 +1,4 @@
-// A store with something of everything in it, for what looks at whole stores.
+// A store that contains some of everything, for tests of operations on whole stores.
 #pragma once
 
 #include <span>
@@ -21,17 +21,18 @@ inline const std::string other = "https://other.org/feed", resting = "https://re
 
 class FilledStoreTest : public StoreTest {
  protected:
-  /// What may differ from test to test.
+  /// Variations between tests.
   struct Filling {
-    std::string title = "t";  ///< of e, in the second document
+    std::string title = "t";  ///< title of e in the second document
     Texts channels{"news"};
     std::vector<Membership> memberships{{"news", feed_url}};
   };
 
   FilledStoreTest() : StoreTest(admin) {}
 
-  /// feed_url holds Entry:2 (d), Entry:3 (e), Entry:4 (f), with tombstones for a, b and c; `other` Entry:5 (x) and
-  /// Entry:6 (y); `resting` is paused. Channel news has Entry:2 read; anna has a rule and two notices.
+  /// After this, feed_url has Entry:2 (d), Entry:3 (e) and Entry:4 (f), with tombstones for a, b and c; `other` has
+  /// Entry:5 (x) and Entry:6 (y); `resting` is paused. In channel news Entry:2 is read; anna has a rule and two
+  /// notices.
   void fill(const Filling& filling) {
     add();
     Retention three;
@@ -60,7 +61,7 @@ class FilledStoreTest : public StoreTest {
         notifications.add(std::vector<Notice>{{"anna", "1", R"({"text":"one"})"}, {"anna", "2", R"({"text":"two"})"}}));
   }
 
-  /// All signals that there are.
+  /// Applies all events in the stream.
   static void deliver(Store& where) {
     const auto records = EventStream(where).read("0", 100'000, Milliseconds(0));
     ASSERT_TRUE(records);

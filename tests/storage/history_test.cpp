@@ -1,5 +1,6 @@
-// Random histories of a feed against the contract in memory (DESIGN §3–§5, RELIABILITY I2–I5, I10, I11, I15).
-// FEEDMILL_HISTORIES = how many (default 200), FEEDMILL_HISTORY_SEED = the first one's seed: a failure names its own.
+// Random histories of a feed, compared with a model of the contract in memory (DESIGN §3–§5, RELIABILITY I2–I5, I10,
+// I11, I15). FEEDMILL_HISTORIES = number of histories (default 200), FEEDMILL_HISTORY_SEED = seed of the first one; a
+// failure names its seed.
 #include <algorithm>
 #include <cstdlib>
 #include <map>
@@ -19,28 +20,28 @@
 namespace feedmill::history_test {
 namespace {
 
-/// An item as a publisher lists it.
+/// An item as listed by a publisher.
 struct Item {
   std::string guid, title;
   std::int64_t date = 0;  // 0 = undated
 };
 
-/// The expected content of the store, in the simplest form.
+/// The expected content of the store, as simple as possible.
 class Model {
  public:
   struct Post {
-    std::uint64_t number = 0;  // of Entry:<number>
+    std::uint64_t number = 0;  // the number in Entry:<number>
     std::int64_t timestamp = 0, rev = 1;
     std::string title, digest;
     std::uint64_t bytes = 0;
     bool saved = false;
-    std::optional<std::int64_t> updated{};   // the date that is stored with it
-    std::optional<std::string> publisher{};  // the publisher's title that an operator saved over
+    std::optional<std::int64_t> updated{};   // the stored date_updated
+    std::optional<std::string> publisher{};  // the publisher's title before an operator's save
     std::string id() const { return "Entry:" + std::to_string(number); }
   };
   enum class Tomb { listed, left };
 
-  /// A document of `records`, already without doubles; the store's seconds.
+  /// Reads a document of `records` without duplicates. `now`: the store's time, in seconds.
   void read(const std::vector<EntryRecord>& records, const Retention& retention, std::int64_t now) {
     std::set<std::string> guids;
     for (const EntryRecord& record : records) guids.insert(record.guid);
@@ -53,14 +54,14 @@ class Model {
         if (post.digest == record.digest) continue;
         const bool stale = post.rev > 1 && record.timestamp && post.updated && *record.timestamp < *post.updated &&
                            *post.updated <= now;
-        if (!stale) change(known->second, record, now);  // RELIABILITY I11: an older version takes nothing back
+        if (!stale) change(known->second, record, now);  // RELIABILITY I11: an older version does not undo a newer one
       } else if (!tombs.contains(record.guid)) {
         Candidate candidate;
         candidate.guid = record.guid;
         candidate.record = &record;
         const std::int64_t undated = now - static_cast<std::int64_t>(i);
         candidate.timestamp = std::clamp<std::int64_t>(record.timestamp.value_or(undated), 0, now);
-        candidate.place = records.size() - i;  // within a second the first of the document is the newest
+        candidate.place = records.size() - i;  // within a second, the first post of a document is the newest
         fresh.push_back(candidate);
       }
     }
@@ -72,7 +73,7 @@ class Model {
     hold_to(retention, now, std::move(fresh));
   }
 
-  /// A poll without a document.
+  /// A poll that returns no document.
   void rest(const Retention& retention, std::int64_t now) {
     forget(retention);
     hold_to(retention, now, {});
@@ -80,7 +81,7 @@ class Model {
 
   void remove(const std::string& guid) {
     posts.erase(guid);
-    tombs[guid] = {Tomb::listed, false};  // until the next document tells
+    tombs[guid] = {Tomb::listed, false};  // until the next document shows otherwise
   }
 
   void expire(std::uint64_t limit) {
@@ -88,7 +89,7 @@ class Model {
     for (std::size_t i = 0; i + limit < order.size(); ++i) remove(order[i]);
   }
 
-  /// What a save does; `record` as the store would make it of a document.
+  /// A save by an operator. `bytes`: size of the resulting post.
   void save(const std::string& guid, const std::string& title, std::int64_t now, std::uint64_t bytes) {
     const auto known = posts.find(guid);
     if (known == posts.end()) {
@@ -104,7 +105,7 @@ class Model {
     }
   }
 
-  /// A week and more goes by.
+  /// Lets the grace period of a week end.
   void let_a_week_pass() {
     for (auto& [guid, tomb] : tombs) tomb.second = tomb.first == Tomb::left;
   }
@@ -116,8 +117,8 @@ class Model {
   }
 
   std::map<std::string, Post> posts;
-  std::map<std::string, std::pair<Tomb, bool>> tombs;  // and whether its grace is over
-  std::map<std::string, int> created;                  // how often, by guid
+  std::map<std::string, std::pair<Tomb, bool>> tombs;  // and whether the grace period is over
+  std::map<std::string, int> created;                  // number of creations by guid
   std::uint64_t counter = 0;
 
  private:
@@ -134,7 +135,7 @@ class Model {
   static void change(Post& post, const EntryRecord& record, std::int64_t now) {
     const std::string& title = record.fields.back().second;
     post.digest = record.digest;
-    if (post.saved && post.publisher == title) return;  // the publisher has changed nothing that a reader sees
+    if (post.saved && post.publisher == title) return;  // no visible change by the publisher
     const bool is_news = post.title != title, has_date = record.timestamp && record.timestamp != post.updated;
     if (!is_news && !has_date && !post.saved) return;
     ++post.rev;
@@ -145,7 +146,7 @@ class Model {
     if (record.timestamp)
       post.updated = record.timestamp;
     else if (post.updated)
-      post.bytes += date_bytes;  // it stays
+      post.bytes += date_bytes;  // the old date stays
     const bool is_past = record.timestamp && *record.timestamp >= 0 && *record.timestamp <= now;
     if (is_news && is_past) post.timestamp = *record.timestamp;
   }
@@ -166,8 +167,8 @@ class Model {
     return guids;
   }
 
-  /// Stored and new posts, oldest first. Trims from the front posts that are too old, too many, or too heavy: at most
-  /// 100 stored posts, but any number of new ones, which are then never created.
+  /// Applies retention to stored and new posts, oldest first. Trims from the front posts that are too old, too many or
+  /// too heavy: at most 100 stored posts, but any number of new ones, which are then never created.
   void hold_to(const Retention& retention, std::int64_t now, std::vector<Candidate> fresh) {
     const std::int64_t age = retention.age.count() / 1000;
     const auto too_old = [&](std::int64_t timestamp) { return age != 0 && timestamp < now - age; };
@@ -216,7 +217,7 @@ class Model {
 
 class Histories : public test::StoreTest {
  protected:
-  /// What the reader makes of a document: of equal guids the first wins.
+  /// The records of a document as the reader builds them: of equal guids the first is used.
   static std::vector<EntryRecord> records_of(const std::vector<Item>& items) {
     Feed feed;
     for (const Item& item : items) {
@@ -241,7 +242,7 @@ class Histories : public test::StoreTest {
     return batch->claims.empty() ? Claim() : batch->claims[0];
   }
 
-  /// Sends a commit whose `part`-th part breaks the connection: the server receives only the parts before it.
+  /// Sends a commit that breaks the connection in its `part`-th part: the server receives only the parts before it.
   void break_at(Commit commit, std::size_t part) {
     commit.entries[100 * part].set.emplace_back("content", std::string((1U << 20U) + 1, 'x'));
     redis({"CONFIG", "SET", "proto-max-bulk-len", "1048576"});
@@ -293,7 +294,7 @@ class Histories : public test::StoreTest {
     ASSERT_EQ(Feeds(store).records(std::vector{url})->front()->bytes, model.bytes());
   }
 
-  /// Each post was created as often as it should have been, each revision told once, and none before its time.
+  /// Checks that each post was created as often as expected, and that each revision was reported once and in order.
   void expect_signals(const Model& model, const std::string& url, const std::string& since) {
     std::map<std::string, int> created;
     std::map<std::string, std::int64_t> revs;  // by entry
@@ -335,7 +336,7 @@ void Histories::live(std::uint64_t seed) {
   Model model;
   model.counter = std::strtoull(redis({"GET", "ids:Entry"}).c_str(), nullptr, 10);
   const std::string since = *EventStream(store).last_id();
-  const bool large = chance(10);  // more posts than one part of a commit holds
+  const bool large = chance(10);  // more posts than a part of a commit may have
   const bool heavy = !large && chance(30);
   const std::uint64_t guids = large ? 400 : 40;
   const std::int64_t start = store.now()->count() / 1000;
@@ -395,12 +396,12 @@ void Histories::live(std::uint64_t seed) {
       const Committed done = send(commit);
       listed = records.size();
       commit.retention.listed = listed;
-      // The worker's clock of age is that of its state, as of the claim.
+      // Age is measured from the last poll in the worker's state, as of the claim.
       model.read(records, commit.retention, commit.state.last.at.count() / 1000);
       if (done.result == Committed::Result::ok && chance(30)) {
         EXPECT_EQ(send(commit).result, Committed::Result::dup);
       }
-      if (model.posts.size() <= commit.retention.count() && chance(20)) {  // once more: RELIABILITY I10
+      if (model.posts.size() <= commit.retention.count() && chance(20)) {  // a repeated document: RELIABILITY I10
         const std::string before = *EventStream(store).last_id();
         commit = plan(take(url), records, retention);
         EXPECT_TRUE(commit.entries.empty());

@@ -27,7 +27,7 @@ class HostGates : public test::StoreTest {
     for (int i = 0; i < count; ++i) feeds.push_back({feed(i, host), {}, "", ""});
     ASSERT_TRUE(Feeds(store).add(feeds));
   }
-  /// The default of a deployment but for the spacing.
+  /// Claims with the default host limits, except for the spacing.
   ClaimBatch polite(const std::string& worker = worker_a, std::size_t max = 100, Milliseconds spacing = {}) {
     return claim(worker, max, Milliseconds(90'000), {1, spacing});
   }
@@ -51,12 +51,12 @@ class HostGates : public test::StoreTest {
   Milliseconds not_before(const std::string& name = "a.org") {
     return Milliseconds(std::stoll("0" + host("not_before", name)));
   }
-  /// Two feeds of a.org are refused.
+  /// Refuses two feeds, which closes a.org.
   Committed close() {
     answer(the_one(polite(worker_a, 1)), Is::refused);
     return answer(the_one(polite(worker_a, 1)), Is::refused);
   }
-  /// The time of its back-off is over, as far as the host knows.
+  /// Ends the back-off as far as the host's state is concerned.
   void let_time_pass() {
     redis({"HSET", "state:host:a.org", "not_before", "1"});
     make_all_due();
@@ -192,7 +192,7 @@ TEST_F(HostGates, OneFeedProbesAndARefusalDoublesTheWait) {
   close();
   for (const int quarters : {2, 4, 8, 16, 32, 64, 96, 96}) {
     let_time_pass();
-    const Claim probe = the_one(claim(worker_a, 20));  // whatever the concurrency
+    const Claim probe = the_one(claim(worker_a, 20));  // only one, whatever the concurrency
     EXPECT_TRUE(claim(worker_b, 20).claims.empty()) << "one probes";
     answer(probe, Is::refused);
     EXPECT_GE(not_before(), *store.now() + minutes(15) * quarters - minutes(1)) << quarters;
@@ -307,7 +307,7 @@ TEST_F(HostGates, AStrangersSlotEndsSoon) {
   EXPECT_EQ(the_one(polite(worker_b, 2)).feed_url, feed(0, "b.org"));
 }
 
-// RELIABILITY L3: an answer was lost, and others have asked the host until Redis was back.
+// RELIABILITY L3: the reply to a claim was lost, and other workers used the host until Redis was back.
 TEST_F(HostGates, ALateRepeatedBatchPassesTheGatesAgain) {
   add_many(2);
   make_all_due();
@@ -367,12 +367,12 @@ class HostQuotas : public HostGates {
     const auto state = Hosts(store).state(name);
     return state && i < state->quotas.size() ? state->quotas[i] : HostQuota();
   }
-  /// Sets the numbers of a name and clears the recent history.
+  /// Sets the numbers of a quota and clears the recent history.
   void set(const std::string& numbers, const std::string& name = "-") {
     redis({"HSET", "state:host:a.org", "q:" + name, numbers});
     redis({"HDEL", "state:host:a.org", "refused_by", "refused_at", "last_start"});
   }
-  /// The quota's `hold` and last start are over.
+  /// Ends the quota's `hold`, and moves the last start one pace into the past.
   void let_quota_pass() {
     const std::string pace = std::to_string(quota().pace.count());
     redis({"HSET", "state:host:a.org", "q:-", pace + " " + std::to_string((*store.now() - quota().pace).count())});
@@ -440,7 +440,7 @@ TEST_F(HostQuotas, A403MayBeForOneWhereAnotherFeedWasRefusedToo) {
   EXPECT_EQ(tell(next(), Is::refused, {}, {}, "forbidden").circuit, Committed::Circuit::opened);
 }
 
-// pace start apart hold good bad calm try_at rest told_at
+// Order of the numbers: pace start apart hold good bad calm try_at rest told_at
 TEST_F(HostQuotas, AShorterPaceIsTriedAfterThirtyAnswersUntilItIsKnownWithinAFifth) {
   add_many(2);
   const auto answered = [&](const std::string& numbers, Is is = Is::served) {
@@ -567,7 +567,7 @@ TEST_F(HostQuotas, AreThoseOfOnePort) {
 
 TEST_F(HostQuotas, StayUntilAFeedOfTheHostItselfIsServedWithoutOne) {
   add_many(3);
-  const auto told = [this] {  // a minute apart, for five minutes; the last start was two minutes ago
+  const auto told = [this] {  // a minute apart, announced for five minutes; the last start was two minutes ago
     const std::int64_t now = store.now()->count();
     return "60000 " + std::to_string(now - 120'000) + " 60000 0 0 0 0 0 0 " + std::to_string(now) + " " +
            std::to_string(now + 300'000);
@@ -617,7 +617,7 @@ class HostStorms : public HostGates {
     make_all_due();
     return the_one(polite(worker_a, 1));
   }
-  /// An answer to a feed of a given number; `cause`: how it failed, that was healthy until then.
+  /// Commits an answer to a claimed feed. `cause`: reason of its failure, "" if it was served.
   Committed say(const Claim& claimed, const std::string& cause, Is is = Is::served) {
     Commit commit = plan(claimed, {});
     commit.document = false;

@@ -1,4 +1,4 @@
-// Feeds that wait for their host's gate are queued in its line (HTTP H1, RELIABILITY I6).
+// Feeds that wait for their host's gate are queued in the host's line (HTTP H1, RELIABILITY I6).
 #include <algorithm>
 #include <functional>
 #include <optional>
@@ -24,13 +24,13 @@ using Is = HostAnswer::Is;
 
 class Lines : public StoreTest {
  protected:
-  /// verify looks into every key.
+  /// As the administrator, because verify reads every key.
   Lines() : StoreTest("feedmill_admin") {}
 
   static std::string feed(int number, const std::string& host = "a.org") {
     return "https://" + host + "/" + std::to_string(number);
   }
-  /// Due in the order of their numbers, a while ago.
+  /// Adds feeds that became due some time ago, in the order of their numbers.
   void add_many(int count, const std::string& host = "a.org", int first = 0) {
     std::vector<NewFeed> feeds;
     for (int i = first; i < first + count; ++i) feeds.push_back({feed(i, host), {}, "", ""});
@@ -59,7 +59,7 @@ class Lines : public StoreTest {
     if (is == Is::refused) commit.host.cause = "rate_limited";
     send(commit);
   }
-  /// The first of a.org is being fetched, all others are in its line.
+  /// Adds feeds of a.org; the first one is being fetched then, and all others are in the line.
   Claim crowd(int count) {
     add_many(count);
     ClaimBatch first = polite();
@@ -76,7 +76,7 @@ class Lines : public StoreTest {
   }
   bool is_scheduled(const std::string& url) { return redis({"ZSCORE", "schedule", url}) != "(nil)"; }
 
-  /// Commands that the server executes during `work`, including those in scripts.
+  /// The number of commands that the server executes during `work`, including those in scripts.
   int commands_of(const std::function<void()>& work) {
     redis({"CONFIG", "RESETSTAT"});
     work();
@@ -94,7 +94,7 @@ class Lines : public StoreTest {
     EXPECT_TRUE(records && records->front());
     return records->front()->in_line;
   }
-  /// The next start of a gate has come, as far as time goes.
+  /// Makes a gate's next start come now, as far as time is concerned.
   void let_start(const std::string& gate = "a.org") { redis({"ZADD", "lines", "XX", "0", gate}); }
 
   std::string findings() {
@@ -131,7 +131,7 @@ TEST_F(Lines, AreGoneThroughByWhenTheirFeedsWereDue) {
 TEST_F(Lines, NewlyDueFeedsDoNotOvertakeThem) {
   const Claim working = crowd(3);
   answer(working);
-  redis({"ZADD", "lines", "XX", std::to_string(store.now()->count() + 60'000), "a.org"});  // no worker has looked yet
+  redis({"ZADD", "lines", "XX", std::to_string(store.now()->count() + 60'000), "a.org"});  // not examined yet
   add_many(1, "a.org", 7);
   EXPECT_TRUE(polite().claims.empty());
   EXPECT_TRUE(is_in_line(feed(7)));
@@ -174,12 +174,12 @@ TEST_F(Lines, MoveWhenARequestEndsHoweverItEnds) {
   answer(next.claims[0]);
   EXPECT_TRUE(may_start());
 
-  // The lease of a worker that died.
+  // A worker died during its lease.
   next = claim(worker_a, 1, Milliseconds(1), {1, Milliseconds(0)});
   ASSERT_EQ(next.claims.size(), 1U);
   while (store.now()->count() <= next.now.count() + 1) {
   }
-  redis({"ZADD", "lines", "XX", "0", "a.org"});  // a second has passed
+  redis({"ZADD", "lines", "XX", "0", "a.org"});  // a second later
   redis({"ZADD", "schedule", "XX", std::to_string(store.now()->count() + 60'000), next.claims[0].feed_url});
   EXPECT_EQ(polite().claims.size(), 1U);
 }
@@ -265,8 +265,8 @@ TEST_F(Lines, FollowTheirFeedsToAnotherGate) {
   EXPECT_EQ(findings(), "");
 }
 
-/// What an operator changes of a host holds for those that wait already; a worker that starts with the same changes
-/// nothing.
+/// A changed setting of a host applies to feeds that are already waiting. A worker that starts with unchanged settings
+/// changes nothing.
 TEST_F(Lines, AreLookedAtWhenTheirHostHasOtherSettings) {
   crowd(3);
   const auto next_start = [&] { return redis({"ZSCORE", "lines", "a.org"}); };
@@ -320,7 +320,7 @@ TEST_F(Lines, HaveAMovedFeedWaitOnce) {
   EXPECT_EQ(claimed(polite()), std::vector{feed(1)}) << "it has left its first host to the others";
 }
 
-/// HTTP R5: from the commit on that ends its probation, a feed waits where it lives.
+/// HTTP R5: after the commit that ends its probation, a feed waits in the line of its new host.
 TEST_F(Lines, AreChangedByTheEndOfAProbation) {
   const Claim working = crowd(3);
   add_many(2, "b.org");
@@ -367,7 +367,7 @@ TEST_F(Lines, AreLeftForQuarantine) {
   const std::string url = feed(1);
   EXPECT_EQ(Feeds(store).wake(std::span(&url, 1), Milliseconds(0), false)->front().result, Wake::Result::too_early);
 
-  // One that was in a line while its worker died is tried alone, and from its line.
+  // A feed that was in a line when its worker died is tried alone, and taken from the line.
   redis({"HSET", "state:feed:" + feed(3), "strikes", "1"});
   answer(batch.claims[0]);
   const ClaimBatch alone = polite();
@@ -423,11 +423,11 @@ TEST_F(Lines, DoNotDelayPushedContent) {
 /// hosts are handed out. 100,000 feeds in scripts/test --full.
 TEST_F(Lines, OfAnyLengthAreWorkedOnInBoundedSteps) {
   const int many = is_sanitized ? 3'000 : tries(3'000, 100'000, 100'000);
-  constexpr int most_a_call = 5'000;  // 500 feeds, with all that is read and written of each
+  constexpr int most_a_call = 5'000;  // 500 feeds, with everything read and written for each
   int longest = 0;
   const auto step = [&] {
     ClaimBatch batch;
-    // With a lease that outlasts the test.
+    // The lease outlasts the test.
     longest = std::max(longest, commands_of([&] { batch = claim(worker_a, 100, hours(5), {1, Milliseconds(0)}); }));
     return batch;
   };
@@ -444,7 +444,7 @@ TEST_F(Lines, OfAnyLengthAreWorkedOnInBoundedSteps) {
   ASSERT_EQ(redis({"ZCARD", "line:a.org"}), std::to_string(many - 1));
   EXPECT_EQ(findings(), "");
 
-  // A group is made, and dissolved.
+  // Create a group and dissolve it.
   const HostSettings grouped{"a.org", {}, {}, {}, "friends"}, other{"b.org", {}, {}, {}, "friends"};
   redis({"HSET", "state:host:group:friends", "last_start", std::to_string(store.now()->count() + 3'600'000)});
   const auto regroup = [&](const std::vector<HostSettings>& all, const std::string& from, const std::string& to) {
@@ -563,7 +563,7 @@ TEST_F(Lines, AreWaitedForByARunOnce) {
   }
   EXPECT_FALSE(ask().next_awaited);
 
-  // With a quota each takes its minute, and the others hours.
+  // At a host with a quota the run waits only for one lease (90 s): each feed takes a minute, a long line hours.
   redis({"HSET", "state:host:a.org", "q:-", "60000 " + std::to_string(begun.count())});
   redis({"ZADD", "schedule", "XX", "1", feed(1)});
   EXPECT_TRUE(ask().next_awaited);
@@ -572,7 +572,7 @@ TEST_F(Lines, AreWaitedForByARunOnce) {
   request.due_by = begun;
   redis({"DEL", "line:a.org"});
 
-  // It does not wait for a back-off of an hour.
+  // The run does not wait for a back-off of an hour.
   add_many(1, "b.org");
   redis({"HSET", "state:host:b.org", "not_before", std::to_string(begun.count() + 3'600'000)});
   batch = ask();

@@ -15,7 +15,7 @@ class Moves : public test::StoreTest {
   std::string state(const std::string& field) { return redis({"HGET", "state:feed:" + feed_url, field}); }
   FeedState state() { return (*Feeds(store).records(std::vector{feed_url}))[0]->state; }
 
-  /// What decide() makes of a redirect that is believed.
+  /// The commit that decide() makes for an accepted redirect.
   Commit moving(const Claim& claimed) {
     Commit commit = plan(claimed, {post("a", 100)});
     const Move move{claimed.now, feed_url, target};
@@ -119,7 +119,7 @@ TEST_F(Moves, ARunningRefreshIsDiscarded) {
   EXPECT_EQ(state("strikes"), "1");
 }
 
-// What the wrong URL answered holds for it alone.
+// Answers of the wrong URL say nothing about the new one.
 TEST_F(Moves, ForgetsWhatTheOldUrlOfANeverReadFeedSaid) {
   add();
   Commit commit = plan(claim_one(), {});

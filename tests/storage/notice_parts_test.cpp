@@ -1,4 +1,4 @@
-// Rules and notices that are in parts (RELIABILITY L32).
+// Rules and notices of users in several partitions (RELIABILITY L32).
 #include <string>
 #include <vector>
 

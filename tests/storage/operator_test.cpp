@@ -29,7 +29,7 @@ class OperatorTest : public testing::Test {
   }
   Milliseconds now() { return *store.now(); }
 
-  /// With no limits of hosts but those that were set.
+  /// Claims with no host limits except those set by the test.
   ClaimBatch claim(const std::vector<std::string>& only = {}) {
     ClaimRequest request;
     request.worker = worker;
@@ -98,7 +98,7 @@ TEST_F(OperatorTest, APausedFeedIsNotHandedOut) {
   EXPECT_EQ(redis({"ZCARD", "schedule"}), "0");
 }
 
-// HTTP X1: side by side in the schedule the feeds of a host would need a connection each.
+// HTTP X1: if they were due together, the feeds of one host would need a connection each.
 TEST_F(OperatorTest, ManyFeedsThatAreMadeDueStandApart) {
   std::vector<NewFeed> feeds;
   std::vector<std::string> urls;
@@ -138,7 +138,7 @@ TEST_F(OperatorTest, AResumedFeedHasItsStateAndComesWhenItMay) {
   EXPECT_EQ(resume().result, Resumed::Result::running);
   EXPECT_EQ(record().due, soon.due);
 
-  // Long after the last refresh it is due at once, or as far off as the caller spreads it.
+  // Long after the last refresh it is due at once, or after the caller's spread.
   redis({"HSET", "state:feed:" + feed_url, "last_at", std::to_string((last - day).count())});
   pause();
   const Milliseconds resumed = resume().due;
@@ -223,8 +223,7 @@ TEST_F(OperatorTest, SettingsChangedWhileAFeedIsRefreshedOutliveTheCommit) {
   EXPECT_EQ(record().state.settings, R"({"keep":6})");
 }
 
-// --- hosts
-// ------------------------------------------------------------------------------------------------------------
+// --- hosts -----------------------------------------------------------------------------------------------------------
 
 TEST_F(OperatorTest, HostsMayDifferFromTheRest) {
   add({"https://slow.example/1", "https://slow.example/2", "https://usual.example/1", "https://usual.example/2"});
@@ -277,7 +276,7 @@ TEST_F(OperatorTest, HostsOfAGroupShareOneGate) {
   EXPECT_EQ(batch.claims.size(), 2U) << "one of the family, and the stranger";
   EXPECT_EQ(batch.deferred.size(), 1U);
   EXPECT_EQ(redis({"EXISTS", "state:host:a.example", "state:host:b.example"}), "0");
-  // The slot is freed by commit, release and remove alike, so that the other may come.
+  // Commit, release and remove all free the slot for the other feed.
   for (const Claim& claimed : batch.claims) commit(claimed);
   EXPECT_EQ(redis({"HLEN", "state:host:group:family"}), "2") << "last_start and tail";
   for (const char* url : {"https://a.example/1", "https://b.example/1"}) make_due(url);

@@ -1,4 +1,4 @@
-// Feeds that were added for a channel and are in none any more (RELIABILITY L19).
+// Feeds that were added for a channel and are no longer in any (RELIABILITY L19).
 #include <atomic>
 #include <random>
 #include <thread>
@@ -31,7 +31,7 @@ class Orphans : public StoreTest {
   void unfollow(const std::string& channel, const std::string& url = feed_url) {
     ASSERT_TRUE(channels.unfollow({channel, url}));
   }
-  /// As if it had been in no channel, or paused for that, for more than an hour.
+  /// Makes the feed look as if it had been in no channel, or paused for that reason, for more than an hour.
   void wait_an_hour(const std::string& url = feed_url) { redis({"ZADD", "state:orphans", "XX", "1", url}); }
   std::size_t look() {
     const auto looked_at = Feeds(store).look_after_orphans(hour);
@@ -45,7 +45,7 @@ class Orphans : public StoreTest {
   bool is_scheduled(const std::string& url = feed_url) { return redis({"ZSCORE", "schedule", url}) != "(nil)"; }
   std::string since(const std::string& url = feed_url) { return redis({"ZSCORE", "state:orphans", url}); }
 
-  /// Added for a channel, out of it, and paused for that.
+  /// Adds the feed for a channel, takes it out, and has it paused for that reason.
   void make_paused() {
     add_to("anna/news");
     unfollow("anna/news");
@@ -109,7 +109,7 @@ TEST_F(Orphans, FeedsThatWereAddedForThemselvesNeverAre) {
   add_to("anna/news", two);
   unfollow("anna/news", two);
   EXPECT_NE(since(two), "(nil)");
-  add(two);  // now also added without a channel
+  add(two);  // now added without a channel, too
   EXPECT_EQ(since(two), "(nil)");
   EXPECT_EQ(follow("anna/news", two), true);
   unfollow("anna/news", two);
@@ -192,7 +192,7 @@ TEST_F(Orphans, PausedWhileTheyAreRefreshedStayOrphans) {
   EXPECT_TRUE(is_scheduled());
 }
 
-// The feed was listed for removal, and then gained a follower before it was removed.
+// The feed is listed for removal, but gets a follower before it is removed.
 TEST_F(Orphans, AreNotRemovedOnceTheyAreFollowedAgain) {
   make_paused();
   wait_an_hour();
@@ -214,16 +214,16 @@ TEST_F(Orphans, AreNotRemovedOnceTheyAreFollowedAgain) {
   EXPECT_EQ(look(), 1U);
   wait_an_hour();
   EXPECT_EQ(begin_removal(), "1");
-  // The remover dies. A later follower is told that the feed is unknown, or adds it and keeps it.
+  // The remover dies. A later follower learns that the feed is unknown, or adds it and keeps it.
   EXPECT_EQ(follow("anna/news"), std::nullopt);
   add_to("bert/news");
   EXPECT_EQ(*Feeds(store).finish_removals(), 0U);
-  ASSERT_TRUE(channels.forget_feed(feed_url));  // by a client that began to finish the removal earlier
+  ASSERT_TRUE(channels.forget_feed(feed_url));  // as a client does that began to finish the removal earlier
   EXPECT_TRUE(is_feed());
   EXPECT_EQ(redis({"SMEMBERS", "channel:bert/news:feeds"}), feed_url);
 }
 
-// A build that knows nothing of this puts feeds into channels and takes them out.
+// An older build without this index moves feeds into channels and out of them.
 TEST_F(Orphans, AreKnownByTheirChannelsAndNotByTheirIndex) {
   add_to("anna/news");
   unfollow("anna/news");
@@ -259,7 +259,7 @@ TEST_F(Orphans, OfAListAreThoseOfItsChannels) {
   EXPECT_NE(since(), "(nil)");
 }
 
-// One client follows and unfollows, another removes feeds that have had no follower for a moment.
+// One client follows and unfollows, another removes feeds that had no follower for a moment.
 TEST_F(Orphans, AFeedInAChannelIsNeverLost) {
   std::atomic<bool> ends = false;
   std::vector<std::thread> upkeep;

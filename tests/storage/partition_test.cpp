@@ -1,4 +1,4 @@
-// A store of several partitions: where each one lives, which feeds it accepts, and which host gates it owns
+// A store with several partitions: where each one is stored, which feeds it accepts, and which host gates it owns
 // (RELIABILITY L27).
 #include "storage/store/partition.hpp"
 
@@ -70,7 +70,7 @@ TEST(PartitionTags, PutEachIntoItsShareOfTheSlots) {
     }
   }
   EXPECT_EQ(tag_of({}), "p000");
-  for (const unsigned nodes : {2U, 4U, 8U}) {  // as redis-cli --cluster create shares slots out
+  for (const unsigned nodes : {2U, 4U, 8U}) {  // redis-cli --cluster create distributes slots like this
     std::vector<unsigned> shares(nodes);
     for (unsigned i = 0; i < 16; ++i) ++shares[slot_of_tag(tag_of({i, 16})) * nodes / cluster_slots];
     EXPECT_EQ(shares, std::vector<unsigned>(nodes, 16 / nodes));
@@ -116,7 +116,7 @@ Store store_at(const std::string& url, Partition partition, bool reads = false) 
   return Store(std::move(options));
 }
 
-/// The host of a feed that this partition has.
+/// The number of a host with a feed in this partition, starting at `from`.
 unsigned host_in(const Partition& partition, unsigned from = 0) {
   while (partition_of(feed_at(from), partition.count) != partition.index) ++from;
   return from;
@@ -192,7 +192,7 @@ TEST_F(Partitioned, StoresNeverGiveOutTheSameNumber) {
   }
 }
 
-/// Of one store into all partitions: each feed comes into one, with the numbers that its posts had.
+/// Imports one store into all partitions: each feed goes into one partition, and its posts keep their numbers.
 TEST_F(Partitioned, StoresAreFilledFromOneFile) {
   const RedisServer single;
   Store whole(StoreOptions{.url = single.admin_url()});
@@ -236,8 +236,8 @@ TEST_F(Partitioned, StoresAreFilledFromOneFile) {
   EXPECT_EQ(in_all, feeds);
 }
 
-/// The view of readers and consumers, independent of the partition count: post numbers by feed and guid, unread posts,
-/// rules with their ids, notices with the numbers of their posts.
+/// The view of readers and consumers, which must not depend on the number of partitions: post numbers by feed and guid,
+/// unread posts, rules with their ids, notices with the numbers of their posts.
 std::set<std::string> seen_of(std::vector<Store>& stores) {
   const auto count = static_cast<unsigned>(stores.size());
   const auto number = [](std::string_view id) { return std::string(id.substr(id.rfind(':') + 1)); };
@@ -279,7 +279,7 @@ std::set<std::string> seen_of(std::vector<Store>& stores) {
   return seen;
 }
 
-/// RELIABILITY L27: of as many partitions into another number of them, and into one store, and back.
+/// RELIABILITY L27: moves partitions into another number of partitions, into one store, and back.
 TEST_F(Partitioned, StoresComeBackInAnotherNumberOfThem) {
   const auto open_all = [this](unsigned of, const std::string& key_prefix) {
     std::vector<Store> stores;
@@ -312,7 +312,7 @@ TEST_F(Partitioned, StoresComeBackInAnotherNumberOfThem) {
     const std::string first = save(store, feed_at(i), "first"), second = save(store, feed_at(i), "second");
     ASSERT_TRUE(Channels(store).follow(std::span(&follows, 1)));
     ASSERT_EQ(Channels(store).mark_read(uid, std::span(&first, 1))->value_or(0), 1U);
-    for (const std::string& id : {first, second}) {  // more of them than one store keeps
+    for (const std::string& id : {first, second}) {  // in all more notices than one store keeps
       const auto sequence = std::to_string(1000 + number_of(id)) + "-0";
       const Notice notice{"anna", sequence, R"({"entity_id":")" + id + R"(","feed_url":")" + feed_at(i) + "\"}"};
       ASSERT_TRUE(Notifications(store).add(std::span(&notice, 1)));
@@ -367,7 +367,7 @@ TEST_F(Partitioned, StoresComeBackInAnotherNumberOfThem) {
   }
 }
 
-/// Numbers are kept only where no other partition has given out, or will give out, the same.
+/// Posts keep their numbers only where no other partition has assigned or will assign these.
 TEST_F(Partitioned, StoresInUseDoNotTakeNumbersOver) {
   const RedisServer single;
   Store whole(StoreOptions{.url = single.admin_url()});
@@ -487,7 +487,7 @@ TEST_F(Partitioned, HaveProcessesThatStandFirst) {
   }
 }
 
-/// A claim in another partition for a host whose gate is in this one.
+/// Claims in another partition for a host with its gate in this one.
 class Gates : public Partitioned {
  protected:
   Gates() {
@@ -550,7 +550,7 @@ TEST_F(Gates, WakeTheWorkerOfTheirLineWhenASlotIsFree) {
   EXPECT_TRUE(told(1s));
 }
 
-/// The events of all partitions in one stream.
+/// Events of all partitions in one stream.
 class Merged : public Partitioned {
  protected:
   Merged() {
@@ -577,7 +577,7 @@ class Merged : public Partitioned {
     EXPECT_TRUE(records);
     return records ? *records : std::vector<EventRecord>();
   }
-  /// Faults of the stream as seen by a consumer; "" if there are none.
+  /// Faults in the stream as seen by a consumer; "" if there are none.
   static std::string broken(const std::vector<EventRecord>& records) {
     std::string last = "0-0", text;
     for (const EventRecord& record : records) {
@@ -589,7 +589,7 @@ class Merged : public Partitioned {
     }
     return text;
   }
-  /// Partition and guid of each, in the order of the stream, or of one partition.
+  /// Partition and guid of each created post, in the order of the stream; only those with ids that begin with `prefix`.
   static std::string guids(const std::vector<EventRecord>& records, std::string_view prefix = "") {
     std::string text;
     for (const EventRecord& record : records) {
@@ -638,7 +638,7 @@ TEST_F(Merged, SurvivesDeadAndConcurrentCopiers) {
   EXPECT_EQ(broken(records), "");
 }
 
-/// A replica took over that lacks the last copies and whose clock may be behind.
+/// A replica takes over that lacks the latest copies and may have a slow clock.
 TEST_F(Merged, NoIdOfALostCopyIsGivenOutAgain) {
   MergedStream stream(stores[1]);
   write(1, "kept");
@@ -652,7 +652,7 @@ TEST_F(Merged, NoIdOfALostCopyIsGivenOutAgain) {
   redis_command(server, {"XDEL", "stream:signals", seen});
   redis_command(server, {"HSET", places, "1", kept, "last", last});
   write(1, "new");
-  copy(stream);  // finds that another has come less far
+  copy(stream);  // finds that another worker has not come as far
   copy(stream);
   const auto records = merged();
   EXPECT_EQ(guids(records), written);

@@ -105,7 +105,7 @@ TEST_F(PushOutStore, IdleSubscribersAreNotWritten) {
   EXPECT_TRUE(wake("wh_unknown", "5-0", "7-0")) << "who is gone is passed over";
   EXPECT_TRUE(take().subscribers.empty());
   EXPECT_EQ(subscribers.get(id)->value().cursor, "0-0");
-  // Its place is right before the first event that concerns it, however much went by.
+  // The cursor is just before the first relevant event, however many events came before it.
   EXPECT_TRUE(wake(id, "9-0", "10-0"));
   EXPECT_TRUE(wake(id, "11-0", "12-0")) << "it is due already";
   TakenSubscribers taken = take();
@@ -198,7 +198,7 @@ TEST_F(PushOutStore, ASubscriptionHoldsUntilAnotherIsVerified) {
                      {{"state", "active"}, {"secret", "s3cret"}, {"lease_end", end}, {"want_mode", ""}}));
   EXPECT_EQ(subscribers.counts()->hub_active, 1U);
   EXPECT_TRUE(take().subscribers.empty());
-  // Asked again, nothing of it changes but that it is looked at.
+  // A repeated request changes nothing, but makes the subscriber due.
   ASSERT_TRUE(ask("https://b.example/cb", "unsubscribe"));
   taken = take();
   ASSERT_EQ(taken.subscribers.size(), 1U);
@@ -257,7 +257,7 @@ TEST_F(PushOutStore, OneSiteCannotTakeAllSubscriptions) {
   EXPECT_EQ(redis({"EXISTS", "push_out:sites"}), "0") << "nothing is counted any more";
 }
 
-// While a callback is being asked whether it meant it, it may ask for something else.
+// A callback may send another request while its first one is being verified.
 TEST_F(PushOutStore, RequestChangedDuringVerificationIsVerifiedNext) {
   ASSERT_TRUE(ask("https://b.example/cb"));
   TakenSubscribers taken = take();
@@ -271,7 +271,7 @@ TEST_F(PushOutStore, RequestChangedDuringVerificationIsVerifiedNext) {
   ASSERT_TRUE(settle(taken, id, "", Then::idle, {}, subscribed));
   EXPECT_EQ(subscribers.get(id)->value().intent.mode, "");
   EXPECT_TRUE(take().subscribers.empty());
-  // It confirms that it wants to leave, and has changed its mind.
+  // The callback confirms that it unsubscribes, but has asked to subscribe again.
   ASSERT_TRUE(ask("https://b.example/cb", "unsubscribe"));
   taken = take();
   ASSERT_TRUE(ask("https://b.example/cb", "subscribe"));

@@ -73,17 +73,17 @@ class PushesTest : public StoreTest {
     }
     return 0;
   }
-  /// The feed has been read, and is due in a day.
+  /// Refreshes the feed and makes it due in a day.
   void settle_feed() {
     refresh({post("a", 100)});
     redis({"ZADD", "schedule", "XX", std::to_string(now() + 24 * 3'600'000L), feed_url});
   }
-  /// A hint comes; for how many seconds it waits for its fetch.
+  /// Receives a hint; returns the seconds until the fetch for it.
   std::int64_t wait_of_hint() {
     note("h1");
     return std::max<std::int64_t>(due() - now(), 0) / 1000;
   }
-  /// The content of a push is written at once, as workers do.
+  /// Receives a push with content and writes it at once, as workers do.
   void write_push(const std::string& guid) {
     note("h1", PushNote::Kind::fat);
     write_noted(guid);
@@ -95,7 +95,7 @@ class PushesTest : public StoreTest {
     commit.next_due = (*claimed)->due;
     ASSERT_EQ(send(commit).result, Committed::Result::ok);
   }
-  /// As if so much time had passed for the feed.
+  /// Shifts the feed's times into the past, as if `time` had passed.
   void pass(std::chrono::milliseconds time) {
     redis(
         {"EVAL",
@@ -177,12 +177,12 @@ TEST_F(PushesTest, AfterABurstOfThreeThereIsOneFetchAMinute) {
   std::vector<std::int64_t> waits;
   for (int i = 0; i < 20; ++i) {
     waits.push_back(wait_of_hint());
-    settle_feed();  // it is fetched, from the fourth on before it was to be
+    settle_feed();  // fetched, and from the fourth time on earlier than scheduled
   }
   EXPECT_EQ(waits[0], 0);
   EXPECT_EQ(waits[1], 0);
   EXPECT_EQ(waits[2], 0);
-  // None waits longer than a minute.
+  // No hint waits longer than a minute.
   for (std::size_t i = 3; i < waits.size(); ++i) EXPECT_NEAR(static_cast<double>(waits[i]), 60, 5) << i;
 }
 
@@ -220,7 +220,7 @@ TEST_F(PushesTest, AHintAmongContentIsFetchedForWithinAMinute) {
     EXPECT_LE(due(), now() + 60'000) << "the hint was forgotten over the content that came after it";
   }
   EXPECT_EQ(feed().state.due.reason, "websub_push");
-  settle_feed();  // the fetch answers it
+  settle_feed();  // the fetch satisfies the hint
   const std::int64_t before = due();
   write_push("last");
   EXPECT_EQ(due(), before);
@@ -271,7 +271,7 @@ TEST_F(PushesTest, AHintIsAnsweredByAFetchAndNotByTheClaimForIt) {
   ASSERT_EQ(wait_of_hint(), 0);
   const ClaimBatch batch = claim();
   ASSERT_EQ(batch.claims.size(), 1U);
-  ASSERT_EQ(*Ingest(store).release(batch.claims), 1U);  // the host was closed, or the worker ends
+  ASSERT_EQ(*Ingest(store).release(batch.claims), 1U);  // because the host is closed or the worker stops
   write_push("b");
   EXPECT_LE(due(), now()) << "nobody has fetched for it yet";
   refresh({post("a", 100)});
@@ -285,7 +285,7 @@ TEST_F(PushesTest, AHintSurvivesTheDeathOfItsClaimsWorker) {
   subscribe("h1");
   ASSERT_EQ(wait_of_hint(), 0);
   ASSERT_EQ(claim().claims.size(), 1U);
-  redis({"ZADD", "schedule", "XX", "1", feed_url});  // the lease has ended
+  redis({"ZADD", "schedule", "XX", "1", feed_url});  // the lease has expired
   const ClaimBatch next = claim(worker_b);
   ASSERT_EQ(next.claims.size(), 1U);
   ASSERT_EQ(*Ingest(store).release(next.claims), 1U);
@@ -357,7 +357,7 @@ TEST_F(PushesTest, APushDuringARefreshIsFetchedForAfterIt) {
   Commit commit = plan(batch.claims[0], {post("a", 100)});
   commit.next_due = Milliseconds(now()) + 6h;
   note("h1");
-  EXPECT_GT(due(), now() + 60'000);  // the lease
+  EXPECT_GT(due(), now() + 60'000);  // time of the lease
   EXPECT_EQ(send(commit).result, Committed::Result::ok);
   EXPECT_LE(due(), now());
   EXPECT_EQ(feed().state.due.reason, "websub_push");
@@ -375,7 +375,7 @@ TEST_F(PushesTest, ClaimsAFeedToWritePushedContent) {
   EXPECT_EQ((*claimed)->state.state, "healthy");
   const auto again = pushes.claim(feed_url, worker_b + ":push1", 90s);
   ASSERT_TRUE(again);
-  EXPECT_FALSE(*again);  // taken
+  EXPECT_FALSE(*again);  // already claimed
   EXPECT_TRUE(claim(worker_b).claims.empty());
   Commit commit = plan(**claimed, {post("b", 200)});
   commit.next_due = (*claimed)->due;
@@ -514,7 +514,7 @@ TEST_F(PushesTest, ARetriedRefreshAsksForTheSubscriptionOnce) {
   ASSERT_EQ(taken->tasks.size(), 1U);
   EXPECT_EQ(taken->tasks[0].feed_url, feed_url);
   EXPECT_FALSE(taken->tasks[0].subscription);
-  EXPECT_TRUE(pushes.take(10, 5min)->tasks.empty());  // another worker's, for a while
+  EXPECT_TRUE(pushes.take(10, 5min)->tasks.empty());  // leased to another worker
 }
 
 TEST_F(PushesTest, TasksIncludeTheCurrentAndThePendingSubscription) {
@@ -584,13 +584,13 @@ TEST_F(PushesTest, AHubIsAskedByAllWorkersTogetherAsOftenAsOneMay) {
   ASSERT_TRUE(pushes.settle(done));
   EXPECT_EQ(take("#h3"), 0);
   EXPECT_GT(take("#h4"), 0);
-  // Starts are apart; those that have to wait come one after the other.
+  // Starts are spaced; members that have to wait are queued in order.
   turn.host = "slow.example";
   turn.spacing = 1h;
   EXPECT_EQ(take("#h1"), 0);
   EXPECT_NEAR(static_cast<double>(take("#h2")), 3.6e6, 5e3);
   EXPECT_NEAR(static_cast<double>(take("#h3")), 7.2e6, 5e3);
-  // A worker that died with its turn does not keep it.
+  // A worker that died during its turn does not keep it.
   turn.host = "dead.example";
   turn.at_once = 1;
   turn.spacing = 0ms;
@@ -613,7 +613,7 @@ TEST_F(PushesTest, EveryPushThatWaitsToBeWrittenKeepsItsSafetyNet) {
   EXPECT_LE(due(), now() + 60'000);
   write_noted("d");
   EXPECT_EQ(due(), planned);
-  // One is lost: the fetch that is made for it answers for all that were noted before.
+  // One push is lost: the fetch made for it satisfies all pushes noted before.
   for (int i = 0; i < 2; ++i) note("h1", PushNote::Kind::fat);
   write_noted("e");
   redis({"ZADD", "schedule", "XX", "1", feed_url});
@@ -639,16 +639,16 @@ TEST_F(PushesTest, WaitingFeedsGoBeforeLaterOnes) {
   EXPECT_NEAR(take("#h2", "1"), 3.6e6, 5e3);
   EXPECT_NEAR(std::stod(redis({"ZSCORE", "websub:due", "#h2"})), static_cast<double>(now()) + 3.6e6, 5e3);
   EXPECT_NEAR(take("#h3", "1"), 7.2e6, 5e3);
-  // It comes when its turn does, and the one before it was half an hour late: it waits for that, and keeps its place.
+  // It comes at its turn, but the start before it was half an hour late: it waits for the spacing and keeps its place.
   const std::int64_t half = 1'800'000;
   redis({"HSET", "state:host:hub:hub.example", "last_start", std::to_string(now() - half)});
   EXPECT_NEAR(take("#h2", std::to_string(now() - 1) + ".5"), static_cast<double>(half), 5e3);
   EXPECT_NEAR(take("#h2", std::to_string(now() - 1)), 1.08e7, 5e3) << "who has not waited goes to the end";
-  // Not for ever: a worker that slept comes back with many that are late.
+  // This does not last: a worker that was suspended comes back with many late turns.
   EXPECT_NEAR(take("#h2", std::to_string(now() - 11 * 3'600'000L) + ".5"), 1.44e7, 5e3);
 }
 
-/// The hub's gate is in this partition, its subscriptions are not.
+/// The hub's gate is in this partition, its subscriptions are in another.
 TEST_F(PushesTest, TurnsMayBeOfAnotherPartition) {
   HubTurn turn;
   turn.host = "hub.example";
@@ -661,7 +661,7 @@ TEST_F(PushesTest, TurnsMayBeOfAnotherPartition) {
   EXPECT_EQ(redis({"ZCARD", "websub:due"}), "0") << "they are looked after where they are";
   ASSERT_TRUE(pushes.end_turn("hub.example", first));
   EXPECT_EQ(pushes.take_turn(turn)->count(), 0);
-  // There its turn is remembered as one that was given here.
+  // The other partition remembers the turn like one that was given there.
   redis({"ZADD", "websub:due", "1", "#h3"});
   ASSERT_TRUE(pushes.settle({"#h3", How::turn, 1h, "", "", "", ""}));
   const std::string at = redis({"ZSCORE", "websub:due", "#h3"});
@@ -698,7 +698,7 @@ TEST_F(PushesTest, ASubscriptionThatIsReliedOnIsLookedAfterWhenItsLeaseEnds) {
   EXPECT_EQ(look(), lease_end) << "a renewal that fails";
   settle(How::wait);
   EXPECT_EQ(look(), lease_end);
-  // Its hub is not to be asked before the hour that it was given, were it a day.
+  // The hub must not be asked before the time that it gave, even if that is more than a day ahead.
   redis({"HSET", "websub:callback:h1", "ask_at", std::to_string(now() + 90'000'000)});
   settle(How::lost);
   EXPECT_NEAR(std::stod(look()), static_cast<double>(now()) + 9e7, 5e3);

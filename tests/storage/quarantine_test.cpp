@@ -1,4 +1,4 @@
-// Feeds that workers die of (SECURITY Q1–Q3).
+// Feeds that crash their workers (SECURITY Q1–Q3).
 #include <algorithm>
 
 #include "storage/feeds/feeds.hpp"
@@ -18,16 +18,16 @@ class Quarantine : public test::StoreTest {
   std::string state(const std::string& field, const std::string& url = feed_url) {
     return redis({"HGET", "state:feed:" + url, field});
   }
-  /// Claims all that can be claimed and dies of it. Each death is another worker's.
+  /// Claims up to `max` feeds and dies; each call is another worker.
   ClaimBatch die(std::size_t max = 1000) {
     const ClaimBatch batch = claim(next_worker(), max, Milliseconds(1));
     Milliseconds last = batch.now;
-    while (last <= batch.now + Milliseconds(1)) last = *store.now();  // until the leases have ended
+    while (last <= batch.now + Milliseconds(1)) last = *store.now();  // until the leases have expired
     return batch;
   }
   std::string next_worker() {
     const std::string digits = std::to_string(++workers);
-    return std::string(28 - digits.size(), '0') + digits + "0000";  // another process
+    return std::string(28 - digits.size(), '0') + digits + "0000";  // each in a process of its own
   }
   bool contains(const ClaimBatch& batch, const std::string& url) {
     return std::any_of(batch.claims.begin(), batch.claims.end(), [&](const Claim& one) { return one.feed_url == url; });
@@ -38,7 +38,7 @@ class Quarantine : public test::StoreTest {
     const HostLimits any{1'000'000, Milliseconds(0)};
     for (int pass = 0; pass < 10; ++pass) {
       const std::string worker = next_worker();
-      make_all_due();  // whatever a dead one held: its leases are over
+      make_all_due();  // as if the dead worker's leases had expired
       for (;;) {
         const ClaimBatch batch = claim(worker, 100, Milliseconds(90'000), any);
         if (!batch.quarantined.empty()) return batch.quarantined[0].feed_url;
@@ -115,7 +115,7 @@ TEST_F(Quarantine, LostClaimOfAnotherLoopOfALivingProcessIsNotADeath) {
   add();
   const std::string process(28, 'e');
   ASSERT_EQ(claim(process + "0001", 1, Milliseconds(1)).claims.size(), 1U);
-  make_all_due();  // its lease is over: the store was away
+  make_all_due();  // the lease expired while the store was unavailable
   const ClaimBatch again = claim(process + "0000", 1);
   ASSERT_EQ(again.claims.size(), 1U);
   EXPECT_FALSE(again.claims[0].alone);
@@ -153,9 +153,9 @@ TEST_F(Quarantine, ThreeDeathsAloneAreEnough) {
 TEST_F(Quarantine, ADeathWhileItWaitsForAHostIsNotOfTheFeed) {
   add();
   add("http://there.org/");
-  die();  // in company
+  die();  // together with the other feed
   redis({"ZADD", "schedule", "XX", "+inf", feed_url});
-  ASSERT_EQ(claim().claims.size(), 1U);  // there.org is being asked
+  ASSERT_EQ(claim().claims.size(), 1U);  // keeps there.org busy
   const auto die_before = [&](const std::string& host) {
     redis({"ZADD", "schedule", "XX", "1", feed_url});
     const Claim led = claim(next_worker(), 1).claims.at(0);

@@ -1,4 +1,4 @@
-// That tests which share a Redis find nothing of each other in it.
+// Tests that share a redis-server find nothing of each other in it.
 #include "tests/support/redis_server.hpp"
 
 #include <fstream>

@@ -102,7 +102,7 @@ TEST(RedisConnection, SendsValuesOfAllSizesInTheirOrder) {
     std::string& value = values.emplace_back(size, '\0');
     for (std::size_t i = 0; i < size; ++i) value[i] = static_cast<char>(i * 7 % 251);
   }
-  // More than one sending holds, and of a command more pieces than one sending takes.
+  // Together more than one write takes, and one command with more pieces than one write takes.
   std::vector<std::string> keys;
   for (std::size_t i = 0; i < values.size(); ++i) keys.push_back("k" + std::to_string(i));
   for (std::size_t i = 0; i < values.size(); ++i) {
@@ -220,7 +220,7 @@ TEST(RedisConnection, WaitsNoLongerThanUntilItIsBrokenOff) {
   ASSERT_FALSE(broken);
   EXPECT_EQ(broken.error().code, StoreError::Code::unavailable) << broken.error().detail;
 
-  await_blocked("0");  // the server would give the element to the client that is gone
+  await_blocked("0");  // otherwise the server would give the element to the client that is gone
   ASSERT_TRUE(other.command({"LPUSH", "nothing", "something"}));
   const auto whole = waits();
   ASSERT_TRUE(whole) << whole.error().detail;

@@ -1,5 +1,5 @@
-// rediss:// against a real redis-server with a TLS port: which certificates are trusted, which are not, and the error
-// messages (SECURITY §10).
+// rediss:// with a real redis-server and its TLS port: which certificates are trusted, which are rejected, and the
+// error messages (SECURITY §10).
 #include <chrono>
 #include <filesystem>
 #include <fstream>
@@ -36,7 +36,7 @@ class RedisTls : public testing::Test {
     port.emplace(server);
   }
 
-  /// The server by that name or address, its authority trusted.
+  /// The server by name or IP address, with its authority trusted.
   RedisAddress address(const std::string& host = "127.0.0.1") const { return trusting(port->url(host, "feedmill")); }
   RedisAddress trusting(const std::string& url) const {
     RedisAddress address = *parse_redis_url(url);
@@ -177,7 +177,7 @@ INSTANTIATE_TEST_SUITE_P(
         WrongCertificate{"ForClients", {.names = {"DNS:localhost"}, .usage = "clientAuth"}, "localhost", "is refused"}),
     [](const auto& test) { return test.param.name; });
 
-// --- servers that want to know us ------------------------------------------------------------------------------------
+// --- servers that require client certificates ------------------------------------------------------------------------
 
 class MutualTls : public RedisTls, public testing::WithParamInterface<const char*> {
  protected:
@@ -202,7 +202,7 @@ TEST_P(MutualTls, AcceptsClientsWithACertificate) {
 }
 
 TEST_P(MutualTls, ReportsAMissingClientCertificate) {
-  for (int i = 0; i < 20; ++i) {  // with TLS 1.3 the refusal arrives while data is being sent
+  for (int i = 0; i < 20; ++i) {  // with TLS 1.3 the rejection arrives while data is being sent
     const StoreError error = refused(address());
     EXPECT_EQ(error.code, Code::tls) << error.detail;
     EXPECT_TRUE(has(error, "set redis.cert_file and redis.key_file")) << error.detail;
@@ -243,7 +243,7 @@ TEST_F(RedisTls, NamesTheFileThatCannotBeUsed) {
   }
 }
 
-// --- servers that do not speak it, or not in time --------------------------------------------------------------------
+// --- servers without TLS, or too slow --------------------------------------------------------------------------------
 
 TEST_F(RedisTls, ReportsAServerWithoutTls) {
   namespace asio = boost::asio;
@@ -263,7 +263,7 @@ TEST_F(RedisTls, ReportsAServerWithoutTls) {
 }
 
 TEST_F(RedisTls, ThinksOfAServerWithoutTlsWhenThereIsNoAnswer) {
-  const FaultProxy plain(server.admin_url());  // a Redis takes the handshake for the beginning of a command
+  const FaultProxy plain(server.admin_url());  // a plain Redis takes the handshake for the beginning of a command
   const StoreError error = refused(trusting("rediss://" + plain.address()), Milliseconds(300));
   EXPECT_EQ(error.code, Code::timeout);
   EXPECT_TRUE(has(error, "is redis:// meant?")) << error.detail;
@@ -285,7 +285,7 @@ TEST_F(RedisTls, ReportsAHandshakeThatWasCutOff) {
 
 TEST_F(RedisTls, KeepsTheTimeoutOverAHandshakeThatCreeps) {
   FaultProxy proxy("127.0.0.1:" + std::to_string(port->port()));
-  proxy.shape(FaultProxy::Towards::client, {.delay = Milliseconds(100), .piece = 1});  // minutes for all of it
+  proxy.shape(FaultProxy::Towards::client, {.delay = Milliseconds(100), .piece = 1});  // it would take minutes
   EXPECT_EQ(refused(trusting("rediss://" + proxy.address()), Milliseconds(500)).code, Code::timeout);
 }
 
@@ -294,7 +294,7 @@ TEST_F(RedisTls, NoticesABitThatWasTurned) {
   Redis redis(trusting("rediss://feedmill:feedmill@" + proxy.address()), Milliseconds(5000));
   ASSERT_TRUE(redis.command({"PING"}));
   auto damaged = redis.command({"PING"});
-  for (int times = 0; times < 500 && damaged; ++times) {  // the proxy counts a piece once it has passed it on
+  for (int times = 0; times < 500 && damaged; ++times) {  // the proxy counts a piece after forwarding it
     proxy.shape(FaultProxy::Towards::client, {.corrupt_at = proxy.passed(FaultProxy::Towards::client) + 10});
     damaged = redis.command({"PING"});
   }
@@ -325,7 +325,7 @@ TEST_F(RedisTls, ReportsAServerThatDoesNotAnswer) {
   EXPECT_FALSE(redis.connected());
 }
 
-// --- the store over it -----------------------------------------------------------------------------------------------
+// --- the store over TLS ----------------------------------------------------------------------------------------------
 
 TEST_F(RedisTls, IsConfiguredByStoreOptions) {
   StoreOptions options{.url = port->url("localhost")};
@@ -339,7 +339,8 @@ TEST_F(RedisTls, IsConfiguredByStoreOptions) {
   EXPECT_EQ(Fleet(near).server()->link, "unix socket");
 }
 
-/// With a TLS URL, sentinels and cluster nodes are asked over TLS, and the server that they name is reached over TLS.
+/// Requires that, with a TLS URL, sentinels and cluster nodes are queried over TLS, and that the server they name is
+/// reached over TLS, too.
 void expect_led_to(std::uint16_t port, const StoreOptions& options) {
   Store store(options);
   std::string told;
@@ -358,7 +359,7 @@ TEST_F(RedisTls, IsUsedForNodesNamedByACluster) {
                                 "--cluster-port", std::to_string(test::free_port())});
   const TlsPort its(node);
   test::redis_command(node, {"CONFIG", "SET", "tls-cluster", "yes"});
-  // Valkey looks at its ports only when it starts.
+  // Valkey reads its ports only at the start.
   test::redis_command(node, {"CONFIG", "SET", "cluster-announce-tls-port", std::to_string(its.port())});
   ASSERT_EQ(test::redis_command(node, {"CLUSTER", "ADDSLOTSRANGE", "0", "16383"}), "OK");
   StoreOptions options{.url = "rediss+cluster://feedmill:feedmill@127.0.0.1:" + std::to_string(its.port())};

@@ -39,7 +39,7 @@ std::vector<Match> match_all(const std::vector<EntryRecord>& read, const std::ve
 struct PairCase {
   const char* name;
   Fields read, stored;
-  int matches;  // 0 none, 1 by link, 2 by text
+  int matches;  // 0: no match, 1: by link, 2: by text
   bool sure = false;
 };
 void PrintTo(const PairCase& test, std::ostream* out) {
@@ -118,7 +118,7 @@ class Rekeying : public StoreTest {
   std::string guid_of(const std::string& id) { return redis({"HGET", id, "guid"}); }
   std::string mapped(const std::string& guid) { return redis({"HGET", feed_url + ":guidmap", guid}); }
 
-  /// Map, entries, order and digests fit together (RELIABILITY I2, I3, I4).
+  /// Checks that map, entries, order and digests agree (RELIABILITY I2, I3, I4).
   void expect_whole() {
     const auto entries = Entries(store).all_by_order(feed_url, 100'000);
     ASSERT_TRUE(entries);
@@ -131,7 +131,7 @@ class Rekeying : public StoreTest {
     }
   }
 
-  /// A commit that renames `from` to `to` and does nothing else.
+  /// A commit that only changes guids.
   Commit renaming(const std::vector<Rekey>& rekeys) {
     Commit commit = plan(claim_one(), {});
     commit.rekeys = rekeys;
@@ -195,9 +195,9 @@ TEST_F(Rekeying, TellsEveryPostInPartsThatAreBounded) {
 TEST_F(Rekeying, TouchesNothingThatIsNotAsItWas) {
   add();
   refresh({post("b", 200), post("a", 100)});
-  const Committed done = send(renaming({{"Entry:2", "a", "A", "x", {}},        // another post's guid
-                                        {"Entry:1", "a", "b", "x", {}},        // a guid that is taken
-                                        {"Entry:9", "gone", "C", "x", {}}}));  // no such post
+  const Committed done = send(renaming({{"Entry:2", "a", "A", "x", {}},        // the guid of another post
+                                        {"Entry:1", "a", "b", "x", {}},        // a guid that is in use
+                                        {"Entry:9", "gone", "C", "x", {}}}));  // a post that does not exist
   EXPECT_EQ(done.rekeyed, 0U);
   EXPECT_TRUE(signals("feed_rekeyed").empty());
   EXPECT_EQ(redis({"EXISTS", "Entry:9"}), "0");
@@ -317,7 +317,7 @@ TEST_F(Rekeying, FindsNoOtherSpellingForTwoOfOneDocument) {
   for (const StoredSnapshot::Guid& guid : known->guids) EXPECT_EQ(guid.alias, "");
 }
 
-// Redis keeps the fields of a hash with a long value in no order.
+// Redis returns the fields of a hash with a long value in arbitrary order.
 TEST_F(Rekeying, LooksUpFieldsInTheOrderThatDigestsFollow) {
   add();
   std::vector<EntryRecord> posts;

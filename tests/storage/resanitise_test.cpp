@@ -11,13 +11,13 @@
 namespace feedmill::resanitise_test {
 namespace {
 
-/// A stored post, its digest and bytes as they should be.
+/// A stored post with correct digest and bytes.
 Fields post(Fields fields) {
   fields.insert(fields.end(), {{"guid", "g"}, {"feed_url", "https://a.example/"}, {"rev", "3"}});
   std::sort(fields.begin(), fields.end());
   fields.emplace_back("bytes", std::to_string(entry_bytes(fields)));
   fields.emplace_back("digest", reader_digest(fields));
-  return fields;  // as a server gives them: in no order
+  return fields;  // not sorted, as from a server
 }
 
 Fields with(Fields fields, const Fields& changes) {

@@ -7,7 +7,7 @@
 namespace feedmill::resp_writer_test {
 namespace {
 
-/// All that waits, taken in steps of at most `step` bytes, `room` pieces looked at each time.
+/// Takes all pending output, at most `step` bytes and `room` pieces at a time.
 std::string taken(RespWriter& writer, std::size_t step, std::size_t room = 3) {
   std::string all;
   std::array<iovec, 8> pieces{};

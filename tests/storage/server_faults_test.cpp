@@ -1,5 +1,5 @@
-// What servers answer that cannot serve just now, each brought about for real (RELIABILITY §6), and what the store
-// makes of answers that were lost or cannot be.
+// Errors of servers that cannot serve at the moment, each caused for real (RELIABILITY §6), and how the store handles
+// replies that were lost or cannot be true.
 #include <functional>
 #include <thread>
 #include <utility>
@@ -47,7 +47,7 @@ const FaultCase cases[] = {
        change_settings(server, {"maxmemory", "0"});
      }},
     {"CannotSave", Code::misconfigured,
-     [](const RedisServer& server) {  // a directory stands where the snapshot belongs
+     [](const RedisServer& server) {  // a directory blocks the path of the snapshot
        std::filesystem::create_directory(server.directory() / "dump.rdb");
        change_settings(server, {"save", "3600 1"});
        EXPECT_NE(redis_command(server, {"BGSAVE"}).find("started"), std::string::npos);
@@ -100,7 +100,7 @@ TEST_P(ServerFaults, LoseNothingDoubleNothingAndAreDistinguished) {
   add();
   const Commit commit = plan(claim_one(), {post("a", 1)});
   GetParam().begin(server);
-  store.disconnect();  // some faults only affect new connections
+  store.disconnect();  // some faults affect only new connections
   const auto refused = try_to_send(commit);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, GetParam().code) << refused.error().detail;
@@ -153,13 +153,13 @@ TEST(ALoadingServer, IsWaitedFor) {
   auto feeds = Feeds(store).urls_after("", 10'000);
   for (; !feeds; feeds = Feeds(store).urls_after("", 10'000)) {
     if (feeds.error().code == Code::loading && !std::exchange(was_loading, true))
-      redis_command(server, {"CONFIG", "SET", "key-load-delay", "0"});  // it would take 8 s
+      redis_command(server, {"CONFIG", "SET", "key-load-delay", "0"});  // otherwise loading takes 8 s
   }
   EXPECT_TRUE(was_loading);
   EXPECT_EQ(redis_command(server, {"EXISTS", "k40000"}), "1");
 }
 
-/// The primary is gone, its replica takes over, and the name leads there.
+/// The primary dies, its replica takes over, and the name points to the replica.
 TEST(AFailover, IsFollowedByName) {
   RedisServer first, second;
   FaultProxy replication(first.admin_url());
@@ -234,13 +234,13 @@ TEST_F(LostReplies, OfAnyPartOfACommitLoseAndDoubleNothing) {
 
 class BetweenParts : public LostReplies {};
 
-/// All workers come upon a flush at once: the first parts of a commit are unknown, the others are not.
+/// All workers notice flushed scripts at once: the first parts of a commit fail as unknown scripts, the others do not.
 TEST_F(BetweenParts, AnotherClientLoadsTheScript) {
   add();
   std::vector<EntryRecord> posts;
   for (int i = 0; i < 250; ++i) {
     posts.push_back(post("g" + std::to_string(i), 1000 + i));
-    posts.back().fields.emplace_back("content", std::string(2000, 'x'));  // the proxy passes on each part by itself
+    posts.back().fields.emplace_back("content", std::string(2000, 'x'));  // the proxy forwards each part alone
   }
   const Commit commit = plan(claim_one(), posts, {.entries = 500});
   redis({"SCRIPT", "FLUSH"});
@@ -310,7 +310,7 @@ TEST_F(LostReplies, OfAnAttemptOfThisVeryWorkerAreNoDeathOfIt) {
   EXPECT_EQ(Ingest(store).claim(wanted)->claims.size(), 1U);
   wanted.request = 2;
   StoreResult<ClaimBatch> again = ClaimBatch();
-  while (again->claims.empty()) again = Ingest(store).claim(wanted);  // until the lease has ended
+  while (again->claims.empty()) again = Ingest(store).claim(wanted);  // until the lease has expired
   EXPECT_FALSE(again->claims[0].alone) << "it lives";
   EXPECT_EQ(again->claims[0].state.quarantine.strikes, 1U);
   wanted.worker = worker_b;

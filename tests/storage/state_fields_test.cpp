@@ -119,7 +119,7 @@ TEST(StateFields, AreSentOnlyWhenTheyChanged) {
   EXPECT_EQ(changed, (Fields{{"etag", ""}, {"last", "200 failed status.server"}}));
 }
 
-/// What a hash holds after these changes.
+/// Applies changes to a hash and returns its content.
 Fields stored(std::map<std::string, std::string>& hash, const Fields& changed) {
   for (const auto& [name, value] : changed) {
     if (value.empty())
@@ -147,7 +147,7 @@ TEST(StateFields, AreCutIntoPiecesThatAListpackTakes) {
   }
 }
 
-// A script that puts a feed off writes a value over the first piece.
+// A script that postpones a feed overwrites the first piece.
 TEST(StateFields, DropPiecesAfterAShorterOrAWholeOne) {
   FeedState before, state;
   state.due.why = std::string(150, 'w');
@@ -174,7 +174,7 @@ TEST(StateFields, KeepTheRestWhole) {
   }
 }
 
-/// Polled every quarter of an hour for years.
+/// State of a feed polled every quarter of an hour for years.
 FeedState much_counted() {
   FeedState state;
   state.last.at = Milliseconds(5000);
@@ -209,7 +209,7 @@ TEST(StateFields, CutManyCounts) {
   EXPECT_EQ(read_state(stored(hash, changed_state_fields(before, state))), state);
 }
 
-// As builds of this first version stored them before values were cut.
+// As stored by earlier builds, which did not cut values into pieces.
 TEST(StateFields, AreReadAsTheyWereBeforeValuesWereCut) {
   const std::string detail = "HTTP 503 of " + std::string(150, 'x');
   std::map<std::string, std::string> hash = {
@@ -250,7 +250,7 @@ TEST(StateFields, AreReadAsTheyWereBeforeValuesWereCut) {
   expected.document.listed = 25;
   expected.trim.kept = 100;
   EXPECT_EQ(state, expected);
-  // The next refresh makes it new; what did not change stays, and is read as before.
+  // The next refresh writes the new form; unchanged values stay, and are read as before.
   const FeedState before = state;
   ++state.counts.polls;
   state.last.at = state.last.success = Milliseconds(6000);

@@ -1,4 +1,4 @@
-// What operators look at: lists of feeds by state, workers, hosts that back off (OPERATIONS §6).
+// What operators view: lists of feeds by state, workers, hosts that back off (OPERATIONS §6).
 #include <algorithm>
 #include <set>
 
@@ -27,7 +27,7 @@ class StatusStoreTest : public StoreTest {
     ASSERT_TRUE(Feeds(store).add(feeds));
   }
 
-  /// All pages of a list, each with its figures checked.
+  /// Reads all pages of a list and checks the figures of each.
   Urls walk(FeedQuery query, std::size_t* pages = nullptr) {
     Urls all;
     for (std::size_t i = 0; i < 10'000; ++i) {
@@ -47,7 +47,7 @@ class StatusStoreTest : public StoreTest {
 
   Urls in_state(const std::string& state) { return walk({.state = state, .part = "", .host = "", .after = {}}); }
 
-  /// Commits a refresh of the one feed that ends in a state.
+  /// Commits a refresh of the only feed that leaves it in `state`.
   void end_in(const std::string& state) {
     Commit commit = plan(claim_one(), {post("a", 1'700'000'000)});
     commit.state.state = state;
@@ -57,12 +57,12 @@ class StatusStoreTest : public StoreTest {
 
 TEST_F(StatusStoreTest, WalksTheScheduleOnceThroughInItsOrder) {
   add_many(233);
-  make_all_due();  // all of one score
+  make_all_due();  // with equal scores
   std::size_t pages = 0;
   Urls all = walk({.state = "", .part = "", .host = "", .after = {}, .limit = 50}, &pages);
   EXPECT_EQ(pages, 5U);
   EXPECT_EQ(std::set(all.begin(), all.end()).size(), 233U);
-  EXPECT_TRUE(std::is_sorted(all.begin(), all.end()));  // equal scores: by name
+  EXPECT_TRUE(std::is_sorted(all.begin(), all.end()));  // equal scores are ordered by name
   redis({"ZADD", "schedule", "XX", "0", url(200), "5", url(3)});
   all = walk({.state = "", .part = "", .host = "", .after = {}, .limit = 50});
   EXPECT_EQ(all.size(), 233U);
@@ -89,7 +89,7 @@ TEST_F(StatusStoreTest, FindsByHostAndByPartOfTheUrlWithinItsLimit) {
   EXPECT_EQ(walk({.state = "", .part = "", .host = "host3.example", .after = {}}).size(), 100U);
   EXPECT_EQ(walk({.state = "", .part = "e/69", .host = "", .after = {}}).size(), 11U);  // 69, 690 … 699
   EXPECT_EQ(walk({.state = "", .part = "e/69", .host = "host0.example", .after = {}}), (Urls{url(693)}));
-  EXPECT_EQ(walk({.state = "", .part = "%d+", .host = "", .after = {}}), Urls());  // text, no pattern
+  EXPECT_EQ(walk({.state = "", .part = "%d+", .host = "", .after = {}}), Urls());  // text, not a pattern
   EXPECT_EQ(walk({.state = "", .part = "", .host = "host", .after = {}}), Urls());
   const auto page =
       Feeds(store).page({.state = "", .part = "nowhere", .host = "", .after = {}, .limit = 5, .look = 300});
@@ -114,7 +114,7 @@ TEST_F(StatusStoreTest, ListsFeedsByStateFromTheFirstToTheLastDay) {
   EXPECT_EQ(in_state("failing"), Urls{feed_url});
   const Urls one{feed_url};
   ASSERT_TRUE(Feeds(store).pause(one));
-  EXPECT_EQ(in_state("paused"), one);  // though it is in no schedule
+  EXPECT_EQ(in_state("paused"), one);  // though it is not in the schedule
   EXPECT_EQ(in_state("failing"), Urls());
   const ResumedFeed resumed{feed_url, 0ms};
   ASSERT_TRUE(Feeds(store).resume(std::span(&resumed, 1), 0ms));
@@ -172,7 +172,7 @@ TEST_F(StatusStoreTest, OneWorkerLeadsAndAnotherTakesOver) {
   EXPECT_FALSE(*Fleet(store).lead("two", 20s)) << "nobody lets go what another holds";
   ASSERT_TRUE(Fleet(store).retire("one"));
   EXPECT_TRUE(*Fleet(store).lead("two", 20s));
-  redis({"PEXPIRE", "lock:fleet", "0"});  // it died
+  redis({"PEXPIRE", "lock:fleet", "0"});  // as if it had died
   EXPECT_TRUE(*Fleet(store).lead("one", 20s));
 
   EXPECT_EQ(*Fleet(store).heartbeat("one", {{"in_flight", "3"}}, 20s), 1U);
@@ -206,7 +206,7 @@ TEST_F(StatusStoreTest, KnowsHostsThatBackOffUntilTheyServeAgain) {
   EXPECT_EQ((*states)[1], HostState());
   redis({"HSET", "state:host:example.org", "not_before", "1"});
   make_all_due();
-  const ClaimBatch probe = claim();  // one of the two, to try whether it serves again
+  const ClaimBatch probe = claim();  // one of the two, to probe the host
   ASSERT_EQ(probe.claims.size(), 1U);
   Commit commit = plan(probe.claims[0], {});
   commit.host = {.is = HostAnswer::Is::served, .server = "", .cause = ""};
@@ -233,7 +233,7 @@ TEST_F(StatusStoreTest, FindsTheNewestSignalsOfAFeed) {
   EXPECT_EQ(EventStream(store).of_feed("https://example.org/none", 1000, 10)->size(), 0U);
 }
 
-/// Commands the server has carried out, those of scripts included.
+/// Number of commands that the server has executed, including those in scripts.
 std::uint64_t commands_of(const RedisServer& server) {
   const std::string stats = redis_command(server, {"INFO", "commandstats"});
   std::uint64_t calls = 0;
@@ -255,7 +255,7 @@ TEST_F(StatusStoreTest, AsksLittleOfAStoreOfAHundredThousandFeeds) {
   EXPECT_LE(cost({.state = "", .part = "", .host = "", .after = {}}), 300U);
   EXPECT_LE(cost({.state = "new", .part = "", .host = "", .after = {}}), 300U);
   EXPECT_LE(cost({.state = "gone", .part = "", .host = "", .after = {}}), 10U);
-  EXPECT_LE(cost({.state = "healthy", .part = "", .host = "", .after = {}}), 5'100U);  // none is: looks at 5 000
+  EXPECT_LE(cost({.state = "healthy", .part = "", .host = "", .after = {}}), 5'100U);  // no feed is: examines 5,000
   EXPECT_LE(cost({.state = "", .part = "nowhere", .host = "", .after = {}}), 20U);
   EXPECT_LE(cost({.state = "", .part = "", .host = "nowhere", .after = {}}), 20U);
   const auto middle = Milliseconds(store.now()->count() + 1'000'000 + 1'000).count();

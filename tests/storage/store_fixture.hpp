@@ -1,4 +1,4 @@
-// A store on a real server, and the verbs of a worker on it.
+// A store on a real server, and the steps of a worker as functions.
 #pragma once
 
 #include <string>
@@ -19,9 +19,10 @@ namespace feedmill::test {
 inline const std::string feed_url = "https://example.org/feed.xml";
 inline const std::string worker_a(32, 'a'), worker_b(32, 'b');
 
+/// Each test has an empty server of its own.
 class StoreTest : public testing::Test {
  protected:
-  /// `user`: of deploy/redis/users.acl.
+  /// `user`: a user of deploy/redis/users.acl.
   explicit StoreTest(const std::string& user = "feedmill") : store(StoreOptions{.url = server.url_of(user)}) {
     const auto opened = store.open();
     EXPECT_TRUE(opened) << opened.error().detail;
@@ -53,14 +54,14 @@ class StoreTest : public testing::Test {
     return batch.claims.empty() ? Claim() : batch.claims[0];
   }
 
-  /// All feeds are due since the beginning of time.
+  /// Makes all feeds due, and lets feeds that wait for a host start.
   void make_all_due() {
     const auto feeds = Feeds(store).urls_after("", 10'000);
     ASSERT_TRUE(feeds);
     std::vector<std::string> words{"ZADD", "schedule", "XX"};
     for (const std::string& url : *feeds) words.insert(words.end(), {"1", url});
     redis(words);
-    redis({"ZUNIONSTORE", "lines", "1", "lines", "WEIGHTS", "0"});  // feeds waiting for a host may start
+    redis({"ZUNIONSTORE", "lines", "1", "lines", "WEIGHTS", "0"});  // for the feeds in lines
   }
 
   static EntryRecord post(const std::string& guid, std::int64_t timestamp, const std::string& title = "t") {
@@ -68,7 +69,7 @@ class StoreTest : public testing::Test {
     return {guid, title, timestamp, fields};
   }
 
-  /// What the worker does with a document: look up, diff, commit.
+  /// The commit that a worker makes for a document: look up, diff, plan.
   Commit plan(const Claim& claimed, const std::vector<EntryRecord>& posts, Retention retention = {}) {
     const LookUp look_up{claimed.feed_url, posts};
     const auto known = Ingest(store).look_up(std::span(&look_up, 1)).front();

@@ -40,7 +40,7 @@ TEST_F(StoreTest, RegistersAFeedOnceAndClaimsIt) {
   EXPECT_TRUE(claim(worker_b).claims.empty()) << "claimed feeds are hidden";
 }
 
-// HTTP P12: feeds requested by programs do not delay the regular polls.
+// HTTP P12: feeds requested by programs do not delay regular polls.
 TEST_F(StoreTest, FeedsThatProgramsAskForTakeTurns) {
   const auto clock_of_redis = [this] { return std::stoll(redis({"TIME"}).substr(0, 10)) * 1000; };
   const auto ask = [this](int i) -> bool {
@@ -101,7 +101,7 @@ TEST_F(StoreTest, LetsOneRequestAtATimeGoToAHost) {
   ASSERT_EQ(batch->deferred.size(), 1U);
   EXPECT_EQ(batch->deferred[0].feed_url, "http://a.org/2");
   EXPECT_GE(batch->deferred[0].due, batch->now + Milliseconds(1000));
-  // The slot ends with the commit.
+  // The commit frees the slot.
   EXPECT_EQ(redis({"HEXISTS", "state:host:a.org", "s:" + batch->claims[0].id}), "1");
   send(plan(batch->claims[0], {}));
   EXPECT_EQ(redis({"HEXISTS", "state:host:a.org", "s:" + batch->claims[0].id}), "0");
@@ -120,7 +120,7 @@ TEST_F(StoreTest, ClaimsFeedsDueByATimeAndListsTheirDeferrals) {
   auto batch = Ingest(store).claim(request);
   ASSERT_EQ(batch->claims.size(), 1U);
   ASSERT_EQ(batch->deferred.size(), 1U);
-  // The first one comes back and is due again at once: it was tried already. The deferred one is still waited for.
+  // The first one becomes due again at once, but was tried already. The deferred one is still pending.
   Commit again = plan(batch->claims[0], {});
   again.next_due = Milliseconds(11);
   send(again);
@@ -138,7 +138,7 @@ TEST_F(StoreTest, ClaimsNamedFeedsIfTheyAreDueWhereThatIsAsked) {
   for (const char* url : {"http://a.org/1", "http://b.org/1", "http://c.org/1"}) add(url);
   const std::string later = std::to_string(store.now()->count() + 3'600'000);
   redis({"ZADD", "schedule", "XX", later, "http://b.org/1", later, "http://c.org/1"});
-  redis({"HSET", "state:feed:http://c.org/1", "held", "5"});  // due, and put off
+  redis({"HSET", "state:feed:http://c.org/1", "held", "5"});  // due, but held back
   ClaimRequest request;
   request.worker = worker_a;
   request.max = 10;
@@ -164,7 +164,7 @@ TEST_F(StoreTest, MakesTheFeedsOfADeadWorkerDueAgain) {
   ClaimBatch taken;
   while (taken.claims.empty()) taken = claim(worker_b);
   EXPECT_NE(taken.claims[0].id, lost.claims[0].id);
-  // The dead one wakes up: its commit changes nothing.
+  // The first worker was only stalled: its commit changes nothing.
   EXPECT_EQ(send(plan(lost.claims[0], {post("a", 1)})).result, Result::stale);
   EXPECT_EQ(redis({"EXISTS", "ids:Entry", feed_url + ":sort", "stream:signals"}), "0");
   EXPECT_EQ(send(plan(taken.claims[0], {post("a", 1)})).created, 1U);
@@ -285,7 +285,7 @@ TEST_F(StoreTest, WritesNothingWhenAKeyHasTheWrongType) {
   EXPECT_EQ(redis({"EXISTS", "ids:Entry", feed_url + ":sort", "stream:signals"}), "0");
 }
 
-/// A broken key that all feeds need must not postpone a single feed; commits work again once the key is deleted.
+/// A broken key that all feeds need must not postpone any feed; commits work again once the key is deleted.
 TEST_F(StoreTest, WaitsWhileAKeyOfAllFeedsHasTheWrongType) {
   add();
   const Commit commit = plan(claim_one(), {post("a", 100)});
@@ -346,7 +346,7 @@ TEST_F(StoreTest, TrimsTheOldestAndNothingTrimmedComesBack) {
   for (int i = 0; i < 3; ++i) {
     EXPECT_EQ(refresh({post("d", 400), post("c", 300), post("b", 200), post("a", 100)}, strict).created, 0U);
   }
-  // It leaves the document: the tombstone is dated; it returns: it stays away all the same.
+  // When the post leaves the document, its tombstone gets a date; when it returns, it still stays away.
   refresh({post("d", 400), post("c", 300)}, strict);
   EXPECT_NE(redis({"ZSCORE", feed_url + ":tombs", "a"}), "inf");
   EXPECT_EQ(refresh({post("d", 400), post("a", 100)}, strict).created, 0U);
@@ -434,7 +434,7 @@ TEST_F(StoreTest, MakesSpreadFirstFetchesDueAndNothingElse) {
   const Milliseconds together = std::chrono::hours(1) + Milliseconds(1000);
   for (int i = 0; i < 2500; ++i) feeds.push_back({"https://b.org/" + std::to_string(i), together, "", ""});
   add();
-  refresh({});  // due in an hour as well, but not for the first time
+  refresh({});  // also due in an hour, but not for the first time
   ASSERT_TRUE(Feeds(store).add(feeds));
   for (int i = 0; i < 1500; ++i) redis({"HSET", "state:feed:https://b.org/" + std::to_string(i), "won", "adaptive"});
   const auto start = Ingest(store).unspread();
@@ -507,7 +507,7 @@ TEST_F(StoreTest, FinishesAnInterruptedRemovalBeforeAddingTheFeedAgain) {
 TEST_F(StoreTest, PagesByScoreAndMember) {
   add();
   std::vector<EntryRecord> posts;
-  for (int i = 9; i > 0; --i) posts.push_back(post("g" + std::to_string(i), 1000));  // one second for all
+  for (int i = 9; i > 0; --i) posts.push_back(post("g" + std::to_string(i), 1000));  // all in one second
   posts.push_back(post("older", 1));
   refresh(posts);
   std::vector<std::string> seen;
@@ -665,7 +665,7 @@ TEST(StoreOpening, GivesTheStoreAnIdForEver) {
   ASSERT_TRUE(Store(StoreOptions{.url = server.url()}).open());
   EXPECT_EQ(*store.id(), id);
 
-  // Of a build that knew no ids.
+  // A store written by a build without ids.
   test::redis_command(server, {"HDEL", "meta:store", "id"});
   ASSERT_TRUE(Store(only_reading).open());
   EXPECT_EQ(*store.id(), "");
@@ -682,7 +682,7 @@ TEST(StoreOpening, RefusesAStoreOfANewerSchema) {
   EXPECT_NE(refused.error().detail.find("newer"), std::string::npos);
 }
 
-/// A node came back empty and workers carried on: their notes do not make it a store yet.
+/// A node came back empty and workers carried on: their records alone do not make it a store.
 TEST(StoreOpening, RecreatesAStoreThatWasEmptiedUnderItsWorkers) {
   for (const Partition partition : {Partition{}, Partition{.index = 2, .count = 4}}) {
     test::RedisServer server;

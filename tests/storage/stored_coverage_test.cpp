@@ -1,6 +1,6 @@
-// Parser, store and docs/DATA.md against each other: of documents with everything that the parser reads
-// (tests/data/stored), each value of `feedmill parse` is stored or has a row below that DATA.md explains; and the
-// fields of DATA.md are those that are stored.
+// Compares parser, store and docs/DATA.md, using documents with everything that the parser reads (tests/data/stored).
+// Each value in the output of `feedmill parse` must be stored, or match a pattern below that DATA.md explains; and the
+// fields in DATA.md must be those that are stored.
 #include <algorithm>
 #include <fstream>
 #include <iterator>
@@ -45,7 +45,7 @@ std::string scalar_text(const json::value& value) {
   return value.is_string() ? std::string(value.as_string()) : json::serialize(value);
 }
 
-/// All scalars in a JSON value, by their paths without places in lists.
+/// Collects all scalars in a JSON value with their paths, which omit positions in lists.
 void collect(const json::value& value, const std::string& path,
              std::vector<std::pair<std::string, std::string>>& leaves) {
   if (const json::object* const object = value.if_object()) {
@@ -58,7 +58,7 @@ void collect(const json::value& value, const std::string& path,
   }
 }
 
-/// The values of the fields; for fields that hold JSON, the scalars in it.
+/// The values of the fields; of fields that contain JSON, the scalars inside.
 Names values_of(const Fields& fields) {
   Names values;
   for (const auto& [name, value] : fields) {
@@ -74,7 +74,7 @@ Names values_of(const Fields& fields) {
   return values;
 }
 
-/// Links under these relations have fields of their own: their addresses must be stored, the relation need not be.
+/// Leaves only the URL of links with a rel that has a field of its own: the URL must be stored, the rel need not be.
 void leave_addresses_alone(json::object& read) {
   json::value* const links = read.if_contains("links");
   if (links == nullptr) return;
@@ -85,7 +85,7 @@ void leave_addresses_alone(json::object& read) {
   }
 }
 
-/// The patterns that were needed.
+/// Checks that all values are stored or match a pattern in `lost`; returns the patterns used.
 Names expect_stored(json::object read, const Names& stored, std::span<const std::string_view> lost,
                     const std::string& of) {
   leave_addresses_alone(read);
@@ -95,7 +95,7 @@ Names expect_stored(json::object read, const Names& stored, std::span<const std:
   for (const auto& [path, value] : leaves) {
     if (stored.contains(value)) continue;
     const json::value* const epoch = read.if_contains(path + "_epoch");
-    if (epoch != nullptr && stored.contains(scalar_text(*epoch))) continue;  // a feed's dates are numbers
+    if (epoch != nullptr && stored.contains(scalar_text(*epoch))) continue;  // dates of feeds are stored as numbers
     const auto row = std::ranges::find_if(
         lost, [&, &key = path](std::string_view pattern) { return fnmatch(pattern.data(), key.c_str(), 0) == 0; });
     if (row == lost.end())
@@ -107,7 +107,7 @@ Names expect_stored(json::object read, const Names& stored, std::span<const std:
 }
 
 struct Document {
-  json::object feed, post;  ///< as read
+  json::object feed, post;  ///< as parsed
   Fields feed_fields, post_fields;
 };
 
@@ -126,7 +126,7 @@ Document read(const std::string& name) {
 
 constexpr std::array<const char*, 3> documents{"rss.xml", "atom.xml", "json.in"};
 
-/// The names in the first column of the table in that section of DATA.md.
+/// The names in the first column of the table in a section of DATA.md.
 Names documented(const std::string& section) {
   const std::string page = slurp("docs/DATA.md");
   const std::size_t start = page.find("\n## " + section + "\n");
@@ -171,7 +171,7 @@ TEST(StoredCoverage, TheFieldsOfPostsAreThoseOfTheirPage) {
 }
 
 TEST(StoredCoverage, TheFieldsOfFeedsAreThoseOfTheirPage) {
-  Names stored{"description_type", "title_type"};  // where they are markup
+  Names stored{"description_type", "title_type"};  // present only if the texts are markup
   for (const char* const name : documents) {
     for (const auto& [field, value] : read(name).feed_fields) stored.insert(field);
   }
@@ -184,9 +184,9 @@ TEST(StoredCoverage, DroppedFieldsAreExplained) {
   EXPECT_EQ(documented("Read and not stored"), dropped);
 }
 
-// --- the documents have everything that is read ---
+// --- the documents contain everything that is read ---
 
-/// The elements with a row: the vocabulary's usual prefix and name, in small letters.
+/// The elements that have a row, as namespace number and name.
 Names elements_of(std::initializer_list<std::span<const ElementRow>> vocabularies) {
   Names names;
   for (const auto& rows : vocabularies) {
@@ -196,7 +196,7 @@ Names elements_of(std::initializer_list<std::span<const ElementRow>> vocabularie
   return names;
 }
 
-/// The elements in a piece of XML that uses usual prefixes.
+/// The elements in a piece of XML that uses usual prefixes, as namespace number and name.
 Names elements_in(std::string_view xml) {
   Names names;
   for (std::size_t at = xml.find('<'); at != std::string_view::npos; at = xml.find('<', at + 1)) {

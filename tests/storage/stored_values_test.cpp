@@ -1,4 +1,4 @@
-// Values stored from documents, apart from the texts: documents of publishers (tests/data/publishers) and our own.
+// Values stored from documents, except texts: from documents of publishers (tests/data/publishers) and from our own.
 #include <fstream>
 #include <iterator>
 #include <stdexcept>
@@ -17,7 +17,7 @@ namespace feedmill::stored_values_test {
 namespace {
 
 struct Stored {
-  Fields feed, post;  ///< its first post
+  Fields feed, post;  ///< `post` is the first post
   std::string guid;
 
   std::string of_post(std::string_view name) const { return std::string(value_of(post, name)); }
@@ -42,7 +42,7 @@ std::string publisher(const std::string& name) {
   return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
 }
 
-/// An RSS document with that inside of its only item.
+/// An RSS document with `item` inside its only item.
 std::string rss(const std::string& item, const std::string& channel = {}) {
   return "<rss version='2.0' xmlns:atom='http://www.w3.org/2005/Atom' xmlns:dc='http://purl.org/dc/elements/1.1/'"
          " xmlns:dcterms='http://purl.org/dc/terms/' xmlns:cc='http://creativecommons.org/ns#'"
@@ -146,7 +146,7 @@ TEST(StoredPosts, KeepRepeatedElementsUnderOther) {
 
 // --- our own ---
 
-// The documented order: each row lacks what the row before it has.
+// The documented order: each step removes the best picture of the step before.
 TEST(StoredPosts, HaveTheFirstPictureInTheDocumentedOrder) {
   const std::string image = "<image><url>https://i.example/item</url></image>";
   const std::string itunes = "<itunes:image href='https://i.example/itunes'/>";
@@ -333,7 +333,7 @@ TEST(StoredFeeds, LoseTheLongestVocabularyAndLongListsFirst) {
   EXPECT_EQ(find_field(is.feed, "contributors"), nullptr);
 }
 
-// Readers get no event for it.
+// Readers get no event for such a change.
 TEST(StoredFeeds, ChangeSilentlyInFieldsWithoutEvents) {
   const Stored is = stored(rss("", "<title>T</title><copyright>C</copyright><podcast:guid>g</podcast:guid>"));
   const FeedChange change = change_of({{"title", "T"}, {"link", "https://site.example/"}}, is.feed);

@@ -1,4 +1,4 @@
-// Which posts tell one story, and the index of that (DESIGN §7, RELIABILITY L19).
+// Which posts tell the same story, and the index of stories (DESIGN §7, RELIABILITY L19).
 #include "storage/timelines/stories.hpp"
 
 #include "storage/timelines/channels.hpp"
@@ -44,7 +44,7 @@ TEST(Headline, IsTheSameWhenOneHoldsTheOther) {
 
 class StoriesTest : public StoryTest {
  protected:
-  /// All posts of a feed are looked at.
+  /// Indexes all posts of a feed.
   void sync(const std::string& url) {
     const auto reply = stories.sync(texts(redis({"ZRANGE", url + ":sort", "0", "-1"})));
     ASSERT_TRUE(reply) << reply.error().detail;
@@ -71,7 +71,7 @@ TEST_F(StoriesTest, OnePageIsNotYetOneStory) {
   const std::string page = "https://shop.example/item1";
   publish(site, {post_to("a", page, "Google Mini")});
   publish(planet, {post_to("b", page, "Mini Cooper S")});
-  // All posts of this feed link to one page.
+  // All posts of this feed link to the same page.
   publish(third, {post_to("c", page, "Google Mini", 1), post_to("d", page, "Google Mini", 2)});
   for (const std::string& url : {planet, site, third}) sync(url);
   for (const auto& [url, guid] : {std::pair(site, "a"), {planet, "b"}, {third, "c"}, {third, "d"}}) {
@@ -158,13 +158,13 @@ TEST_F(StoriesTest, ATimelineMayShowOnePostOfAStory) {
   EXPECT_EQ(shown("all", true), (std::vector<bool>{false, true, false, true}));
 }
 
-// What RELIABILITY L19 promises: a size, measured by the server.
+// RELIABILITY L19 promises a size, as measured by the server.
 TEST_F(StoriesTest, APostCostsAtMost120BytesWhenAThirdAreInSeveralFeeds) {
   constexpr int feeds = 50, posts_of_feed = 400, shared = posts_of_feed * 3 / 10;
   for (int feed = 0; feed < feeds; ++feed) {
     std::vector<EntryRecord> posts;
     for (int i = 0; i < posts_of_feed; ++i) {
-      // A page that five feeds have, or one of its own.
+      // A page that five feeds link to, or one for this feed alone.
       const std::string page = i < shared ? "shared/" + std::to_string(feed / 5) : std::to_string(feed);
       posts.push_back(
           post_to("g" + std::to_string(i), "https://site.example/" + page + "/" + std::to_string(i), "Fog until noon"));
@@ -185,7 +185,7 @@ TEST_F(StoriesTest, APostCostsAtMost120BytesWhenAThirdAreInSeveralFeeds) {
   const auto bytes = memory() - before;
   EXPECT_EQ(same_as(id("https://f0.example/feed", "g0")).size(), 4U);
   EXPECT_LE(bytes / feeds / posts_of_feed, 120);
-  EXPECT_GE(std::stoll(redis({"DBSIZE"})), keys + feeds * shared / 5) << "is it all there?";  // a page, a key at least
+  EXPECT_GE(std::stoll(redis({"DBSIZE"})), keys + feeds * shared / 5) << "is it all there?";  // one key per page
   ASSERT_TRUE(stories.drop());
   EXPECT_EQ(redis({"KEYS", "channel_same*"}), "");
 }

@@ -1,4 +1,4 @@
-// Feeds whose posts link to pages, for the story tests.
+// Feeds with posts that link to pages, for the story tests.
 #pragma once
 
 #include <string>
@@ -20,7 +20,7 @@ class StoryTest : public StoreTest {
     return {guid, title + link, timestamp, {{"canonical_url", canonical_url(link)}, {"link", link}, {"title", title}}};
   }
 
-  /// What a refresh of a feed does that lists these posts. The feed need not be known before.
+  /// Refreshes a feed with a document that lists these posts; adds the feed if necessary.
   void publish(const std::string& url, const std::vector<EntryRecord>& posts,
                Retention retention = {.entries = 100'000, .hard_cap = 100'000}) {
     add(url);
@@ -37,7 +37,7 @@ class StoryTest : public StoreTest {
     send(commit);
   }
 
-  /// Entry:<n> of a post.
+  /// The id of a post, Entry:<n>; "none" if there is no such post.
   std::string id(const std::string& url, const std::string& guid) {
     const auto entry = Entries(store).get_by_guid(url, guid);
     return entry && *entry ? (*entry)->id : "none";
@@ -60,7 +60,7 @@ class StoryTest : public StoreTest {
     }
     return all;
   }
-  /// How many posts the index holds.
+  /// Number of posts in the index.
   std::size_t indexed() {
     std::size_t posts = 0;
     for (const std::string& key : texts(redis({"KEYS", "channel_same:posts:*"}))) {

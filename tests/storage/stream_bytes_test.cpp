@@ -12,7 +12,7 @@ class StreamBytes : public StoreTest {
  protected:
   StreamBytes() { add(); }
 
-  /// New posts with titles of so many bytes, and an event of each.
+  /// Writes new posts with titles of this size, and one event each.
   void write(Store& by, int count, std::size_t title = 8'000) {
     std::vector<EntryRecord> posts;
     for (int i = 0; i < count; ++i, ++written) {
@@ -43,7 +43,7 @@ TEST_F(StreamBytes, AreBoundedUpToTheSlowestGroupAndAlwaysAtTwiceTheCap) {
   ASSERT_TRUE(EventStream(bound).trim());
   EXPECT_GT(bytes_in_stream(), 190 * 8'000U) << "over the cap, but nobody has read anything";
   for (int i = 0; i < 10; ++i) write(bound, 50);
-  // Over the limit by what a commit writes itself, and by up to two 32nds.
+  // Above the limit by the output of one commit, and by up to two 32nds.
   EXPECT_LE(bytes_in_stream(), 2 * cap + cap / 16 + 50 * 8'500UL);
   EXPECT_GT(bytes_in_stream(), 2 * cap - cap / 8);
   redis({"XGROUP", "SETID", "stream:signals", "slow", "$"});

@@ -1,4 +1,4 @@
-// Refreshes followed by a `feedmill trace` client.
+// Refreshes traced by a `feedmill trace` client.
 #include "storage/events/traces.hpp"
 
 #include "storage/feeds/feeds.hpp"

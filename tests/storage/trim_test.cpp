@@ -1,4 +1,4 @@
-// Retention and its memory (RELIABILITY L7, I3, I4, I15): what goes, and that none of it comes back.
+// Retention and its tombstones (RELIABILITY L7, I3, I4, I15): trimmed posts must not return.
 #include <cstdlib>
 #include <map>
 #include <set>
@@ -19,14 +19,14 @@ using test::feed_url;
 
 class TrimTest : public test::StoreTest {
  protected:
-  /// Posts first … last - 1, the highest number newest, newest first.
+  /// Posts first … last - 1, newest first; the highest number is the newest.
   static std::vector<EntryRecord> posts(int first, int last) {
     std::vector<EntryRecord> all;
     for (int i = last - 1; i >= first; --i) all.push_back(post("g" + std::to_string(i), 1000 + i));
     return all;
   }
 
-  /// A poll that brings no document, as a worker's after a 304.
+  /// A poll without a document, as after a 304.
   Committed unchanged_poll(Retention retention, std::uint64_t listed) {
     Commit commit = plan(claim_one(), {});
     commit.document = false;
@@ -41,7 +41,7 @@ class TrimTest : public test::StoreTest {
   int tombs() { return std::stoi(redis({"ZCARD", feed_url + ":tombs"})); }
   std::string last_id() { return redis({"GET", "ids:Entry"}); }
 
-  /// Map, index, digests and entries say the same, and the counted bytes are those that are there.
+  /// Checks that map, index, digests and entries agree, and that the counted bytes are right.
   void expect_consistent() {
     std::uint64_t bytes = 0;
     const auto all = Entries(store).all_by_order(feed_url, 1'000'000);
@@ -70,7 +70,7 @@ TEST_F(TrimTest, WithinOneSecondTheLastStoredAreTheNewest) {
     return all;
   };
   EXPECT_EQ(refresh(same_day(0, 12), retention).created, 12U);
-  for (int first = 5; first <= 40; first += 5) {  // five new posts a poll, all of the same second
+  for (int first = 5; first <= 40; first += 5) {  // five new posts per poll, all in one second
     EXPECT_EQ(refresh(same_day(first, first + 12), retention).created, 5U) << first;
     for (int i = first; i < first + 12; ++i) {
       EXPECT_NE(redis({"HGET", feed_url + ":guidmap", "g" + std::to_string(i)}), "(nil)") << first << " g" << i;
@@ -154,7 +154,7 @@ TEST_F(TrimTest, StrictKeepsExactlyTheNumberWhateverIsListed) {
     EXPECT_EQ(done.created + done.trimmed + done.tombstoned + done.events, 0U) << poll;
   }
   for (int poll = 1; poll <= 100; ++poll) {
-    EXPECT_EQ(refresh(posts(0, 500 + poll), strict).created, 1U) << poll;  // all listed for ever
+    EXPECT_EQ(refresh(posts(0, 500 + poll), strict).created, 1U) << poll;  // the document keeps listing all posts
   }
   EXPECT_EQ(stored(), 50);
   EXPECT_EQ(tombs(), 550);
@@ -162,14 +162,14 @@ TEST_F(TrimTest, StrictKeepsExactlyTheNumberWhateverIsListed) {
   expect_consistent();
 }
 
-// RELIABILITY I15, word for word.
+// RELIABILITY I15, literally.
 TEST_F(TrimTest, WhatTheHardCapTookStaysAwayWhenTheFeedListsLess) {
   add();
   const Retention capped{.entries = 50, .hard_cap = 100};
   EXPECT_EQ(refresh(posts(0, 500), capped).created, 100U);
   for (int poll = 0; poll < 100; ++poll) EXPECT_EQ(refresh(posts(0, 500), capped).created, 0U) << poll;
   EXPECT_EQ(last_id(), "100");
-  // The document lists 50 posts that the store does not have. They were trimmed, and there would be room for them.
+  // The document lists 50 posts that the store does not have: they were trimmed, although there is room for them now.
   EXPECT_EQ(refresh(posts(300, 350), capped).created, 0U);
   EXPECT_EQ(refresh(posts(300, 350), capped).created, 0U);
   EXPECT_EQ(stored(), 50) << "what the document does not list any more is trimmed to retention.entries";
@@ -208,7 +208,7 @@ TEST_F(TrimTest, APostThatReturnsAfterTheGraceIsNew) {
   const Retention strict{.entries = 2, .strict = true};
   refresh(posts(0, 3), strict);
   refresh(posts(1, 3), strict);
-  redis({"ZADD", feed_url + ":tombs", "XX", "1", "g0"});  // 56 years ago
+  redis({"ZADD", feed_url + ":tombs", "XX", "1", "g0"});  // long before the grace period
   refresh(posts(2, 4), strict);
   EXPECT_EQ(redis({"ZSCORE", feed_url + ":tombs", "g0"}), "(nil)");
   const Committed done = refresh({post("g0", 5000)}, strict);
@@ -219,7 +219,7 @@ TEST_F(TrimTest, APostThatReturnsAfterTheGraceIsNew) {
 TEST_F(TrimTest, RemembersAtMost20000AndForgetsThoseThatLeftFirst) {
   add();
   const Retention strict{.entries = 1, .strict = true};
-  refresh(posts(0, 3), strict);  // two tombstones, listed
+  refresh(posts(0, 3), strict);  // two tombstones of listed posts
   std::vector<std::string> words{"ZADD", feed_url + ":tombs"};
   const std::int64_t now = store.now()->count();
   for (int i = 0; i < 20'010; ++i) {
@@ -239,7 +239,7 @@ TEST_F(TrimTest, MoreThan100GoOverSeveralPolls) {
   refresh(posts(0, 350), {.entries = 50});
   const Retention strict{.entries = 20, .strict = true};
   std::vector<std::uint32_t> trimmed;
-  // The server answers these polls with 304: the remaining posts are trimmed all the same.
+  // The following polls are answered with 304: the remaining posts are trimmed nevertheless.
   trimmed.push_back(refresh(posts(0, 350), strict).trimmed);
   EXPECT_EQ(redis({"HGET", "state:feed:" + feed_url, "untrimmed"}), "1");
   EXPECT_TRUE(Feeds(store).records(std::vector{feed_url})->front()->state.trim.unfinished);
@@ -301,7 +301,7 @@ TEST_F(TrimTest, AnUndatedPostAgesFromWhenItWasFirstSeen) {
 
 TEST_F(TrimTest, CountsBytesAndTrimsByThem) {
   add();
-  const std::uint64_t one = entry_bytes(post("g100", 1).fields);  // each of g100 … g199
+  const std::uint64_t one = entry_bytes(post("g100", 1).fields);  // size of each of g100 … g199
   const Retention ten{.bytes = 10 * one};
   const Committed first = refresh(posts(100, 130), ten);
   EXPECT_EQ(first.created, 10U);
@@ -311,14 +311,14 @@ TEST_F(TrimTest, CountsBytesAndTrimsByThem) {
   EXPECT_EQ(refresh(posts(101, 133), ten).created, 3U);
   EXPECT_EQ(stored(), 10);
   expect_consistent();
-  // A post that grows pushes others out.
+  // A post that grows displaces others.
   std::vector<EntryRecord> grown = posts(101, 133);
   grown.front() = post("g132", 1132, std::string(2 * one, 'x'));
   const Committed edited = refresh(grown, ten);
   EXPECT_EQ(edited.modified, 1U);
   EXPECT_EQ(edited.trimmed, 2U);
   expect_consistent();
-  // The newest stays whatever its size.
+  // The newest post stays, whatever its size.
   grown.front() = post("g132", 1132, std::string(20 * one, 'x'));
   refresh(grown, ten);
   EXPECT_EQ(stored(), 1);

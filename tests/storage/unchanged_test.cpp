@@ -1,5 +1,5 @@
-// A poll that changed nothing but the feed's own state: the short way of commit (RELIABILITY L5), and what may not take
-// it.
+// A poll that changes only the feed's own state: the fast path of commit (RELIABILITY L5), and which changes may not
+// take it.
 #include <functional>
 #include <map>
 #include <sstream>
@@ -23,7 +23,7 @@ class Unchanged : public test::StoreTest {
     refresh({post("a", 1000)});
   }
 
-  /// What a worker commits after a 304.
+  /// The commit of a worker after a 304.
   static Commit not_modified(const Claim& claim) {
     Commit commit;
     commit.feed_url = claim.feed_url;
@@ -43,7 +43,7 @@ class Unchanged : public test::StoreTest {
     return commit;
   }
 
-  /// After the first 304 the next ones set fields alone.
+  /// Commits a first 304; later ones only set fields.
   void settle() { EXPECT_EQ(send(not_modified(claim_one())).result, Result::ok); }
 
   std::map<std::string, std::string> hash(const std::string& key) {
@@ -53,7 +53,7 @@ class Unchanged : public test::StoreTest {
     return fields;
   }
 
-  /// Whether what `act` does took the long way, which asks for the types of keys.
+  /// Whether `act` took the slow path of commit, which checks the types of keys.
   bool takes_the_long_way(const std::function<void()>& act) {
     redis({"CONFIG", "RESETSTAT"});
     act();
@@ -192,7 +192,7 @@ TEST_F(Unchanged, ForgetsAHintOnlyAsAClaimAnswersIt) {
   EXPECT_EQ(state("push_hint"), "2 ping") << "this one came after the fetch had begun";
 }
 
-// As builds of this first version stored it before values were cut into pieces.
+// As stored by earlier builds, which did not cut values into pieces.
 TEST_F(Unchanged, TakesUpAStateOfWholeValues) {
   const std::string key = "state:feed:" + feed_url;
   const std::string due_before = std::to_string((*store.now() - hours(1)).count());

@@ -1,5 +1,5 @@
-// The index of registered feeds by URL (RELIABILITY L22): maintained by this build, by this build next to one without
-// the index, and by that one alone.
+// The index of registered feeds by URL (RELIABILITY L22): maintained by this build, by this build together with one
+// that lacks the index, and only by the latter.
 #include <algorithm>
 #include <string>
 #include <vector>
@@ -38,13 +38,13 @@ class UrlIndex : public StoreTest {
     const std::size_t at = stats.find(name);
     return at == std::string::npos ? 0 : std::stoi(stats.substr(at + name.size()));
   }
-  /// As a worker does it.
+  /// Repairs the index as a worker does; returns the number of steps.
   std::size_t put_right() {
     std::size_t steps = 0;
     for (IndexPlace place; !place.is_done(); ++steps) EXPECT_TRUE(Feeds(store).index_step(place));
     return steps;
   }
-  /// As a build does it that knows no index.
+  /// Adds a feed as a build without the index does.
   void add_as_before(const std::string& url) {
     redis({"SADD", "feeds", url});
     redis({"HSET", "state:feed:" + url, "state", "new"});
@@ -56,7 +56,7 @@ class UrlIndex : public StoreTest {
 
 TEST_F(UrlIndex, IsWrittenWithEveryFeedThatComesOrGoes) {
   for (const std::string& url : {d, b, c, a, b}) add(url);
-  const Texts all{a, b, d, c};  // byte by byte
+  const Texts all{a, b, d, c};  // in byte order
   EXPECT_EQ(by_url(), all);
   EXPECT_EQ(*Feeds(store).urls_after("", 10), all);
   EXPECT_EQ(*Feeds(store).urls_after(a, 2), (Texts{b, d}));
@@ -128,7 +128,7 @@ TEST_F(UrlIndex, OfAnOlderStoreIsBuiltInBoundedSteps) {
 TEST_F(UrlIndex, AWalkThatIsCutOffLeavesNothingWrong) {
   for (const std::string& url : {d, b, c}) add_as_before(url);
   IndexPlace place;
-  ASSERT_TRUE(Feeds(store).index_step(place));  // and it is never continued
+  ASSERT_TRUE(Feeds(store).index_step(place));  // and never continues
   add(a);
   ASSERT_TRUE(*Feeds(store).remove(b));
   EXPECT_EQ(walked(store), (Texts{a, d, c}));

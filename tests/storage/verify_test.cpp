@@ -44,7 +44,7 @@ class VerifyTest : public FilledStoreTest {
     return done ? *done : VerifySummary();
   }
 
-  /// Calls of a command since CONFIG RESETSTAT.
+  /// Number of calls of a command since CONFIG RESETSTAT.
   int calls(const std::string& command) {
     const std::string stats = redis({"INFO", "commandstats"}), name = "cmdstat_" + command + ":calls=";
     const std::size_t at = stats.find(name);
@@ -457,7 +457,7 @@ TEST_F(VerifyTest, LeavesAloneWhatChangedSinceItWasFound) {
   redis({"SET", "ids:Entry", "2"});
   VerifyOptions options;
   options.journal = [&](const Violation&, const std::vector<KeyValue>&) {
-    redis({"SET", "ids:Entry", "100"});  // a worker, just now
+    redis({"SET", "ids:Entry", "100"});  // as a worker may do at that moment
     return true;
   };
   const auto done = Verifier(store, options).run();
@@ -502,7 +502,7 @@ TEST_F(VerifyTest, BigFeedsAreLookedAtInBoundedSteps) {
   }
   redis({"CONFIG", "RESETSTAT"});
   EXPECT_EQ(list_of(found({feed_url})), "");
-  // Counted, not timed: a few script calls, and no call scans the tombstones.
+  // Counts commands instead of time: a few script calls, and none that scans the tombstones.
   EXPECT_LE(calls("evalsha"), 10);
   EXPECT_LE(calls("zrangebyscore"), 2);
   EXPECT_LE(calls("zscore"), 2010);
@@ -527,7 +527,7 @@ TEST_F(VerifyTest, FindsAStoreHealthyWhileWorkersCommit) {
   ASSERT_TRUE(channels.follow(memberships));
   std::atomic<bool> stop = false;
   std::atomic<int> commits = 0;
-  std::thread worker([&] {  // its own connection, as every worker
+  std::thread worker([&] {  // a connection of its own, like every worker
     Store busy(StoreOptions{.url = server.url_of(admin)});
     Deliveries deliveries(busy);
     std::string applied = "0";

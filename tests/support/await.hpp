@@ -12,11 +12,11 @@
 
 namespace feedmill::test {
 
-/// Completion token: the error code and the result as a tuple.
+/// Completion token: co_await returns a tuple of the error code and the result.
 inline constexpr auto as_result = boost::asio::as_tuple(boost::asio::use_awaitable);
 
-/// Runs a coroutine on `context`, which must have no other runner, until it finishes; returns its result or rethrows
-/// its exception.
+/// Runs a coroutine on `context` until it finishes; returns its result or rethrows its exception. Nothing else may run
+/// `context` at the time.
 template <class Result>
 Result await(boost::asio::io_context& context, boost::asio::awaitable<Result> work) {
   std::optional<Result> result;

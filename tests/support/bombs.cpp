@@ -1,4 +1,4 @@
-// Bodies that become large. Made by hand where an encoder would not make them.
+// Bodies that expand to a large size. Built by hand where an encoder would not produce them.
 #include <stdexcept>
 
 #include <brotli/encode.h>
@@ -24,9 +24,9 @@ std::string brotli(const std::string& text) {
   return coded;
 }
 
-/// Blocks of one byte repeated 128 KiB each: 4 bytes for 131072 (RFC 8878 §3.1.1.2).
+/// A zstd frame of 128 KiB blocks that each repeat one byte: 4 bytes for 131072 (RFC 8878 §3.1.1.2).
 std::string zstd_runs(std::size_t blocks, unsigned window_log = 23) {
-  std::string coded("\x28\xb5\x2f\xfd\0", 5);  // size not stated
+  std::string coded("\x28\xb5\x2f\xfd\0", 5);  // content size not stated
   coded += static_cast<char>((window_log - 10) << 3);
   for (std::size_t i = 0; i < blocks; ++i) {
     const std::size_t header = (131072u << 3) | (1u << 1) | (i + 1 == blocks ? 1u : 0u);

@@ -40,13 +40,13 @@ void extend(X509* certificate, X509* issuer, int kind, const std::string& value)
   X509_add_ext(certificate, extension.get(), -1);
 }
 
-/// No two are the same: chains are looked for by name.
+/// A number not used before. Also part of an authority's name, because OpenSSL looks up chains by name.
 long next_serial() {
   static std::atomic<long> last = 0;
   return ++last;
 }
 
-/// Signed by `issuer` with `issuer_key`, or by itself when these are null.
+/// A certificate signed by `issuer` with `issuer_key`, or self-signed if they are null.
 Identity make(const std::string& name, const CertificateWish& wish, X509* issuer, EVP_PKEY* issuer_key) {
   const Key key(wish.rsa_bits == 0 ? EVP_EC_gen("P-256") : EVP_RSA_gen(wish.rsa_bits));
   const Certificate certificate(X509_new());

@@ -1,4 +1,4 @@
-// Certificates for tests: a CA of their own and certificates issued by it.
+// Certificates for tests, issued by a test CA.
 #pragma once
 
 #include <filesystem>
@@ -9,17 +9,18 @@
 
 namespace feedmill::test {
 
+/// Properties of a certificate to issue.
 struct CertificateWish {
-  std::vector<std::string> names{};  ///< as OpenSSL has them: "DNS:a.example", "IP:127.0.0.1"
+  std::vector<std::string> names{};  ///< subject alternative names: "DNS:a.example", "IP:127.0.0.1"
   int valid_from_days = -1, valid_until_days = 30;
-  unsigned rsa_bits = 0;          ///< of its key; 0: a P-256 key
-  std::string digest = "SHA256";  ///< it is signed with
-  std::string usage{};            ///< extended key usage: "serverAuth"; "" for none stated
-  bool self_signed = false;       ///< by itself instead of the authority
-  std::size_t chain_bytes = 0;    ///< others are sent along, of so many bytes (PEM)
+  unsigned rsa_bits = 0;          ///< size of the RSA key; 0: a P-256 key
+  std::string digest = "SHA256";  ///< digest of the signature
+  std::string usage{};            ///< extended key usage: "serverAuth"; "" to omit it
+  bool self_signed = false;       ///< signed by itself instead of the authority
+  std::size_t chain_bytes = 0;    ///< send other certificates along, of at least this size in all (PEM)
 };
 
-/// Signs with a key generated at construction; trusted by every client that is given its file.
+/// A CA with a key generated at construction. Clients that are given its file() trust its certificates.
 class Authority {
  public:
   Authority();
@@ -28,7 +29,7 @@ class Authority {
   Authority& operator=(const Authority&) = delete;
 
   Identity issue(const CertificateWish& wish) const;
-  /// PEM; gone with this object.
+  /// Path of the CA certificate (PEM); the file is removed with this object.
   std::string file() const { return file_.string(); }
 
  private:

@@ -20,7 +20,7 @@ std::string store_slot() {
   return std::to_string(slot_of_tag(tag_of(Partition())));
 }
 
-/// "0-5460" or "7".
+/// Whether a slot range ("0-5460" or "7") contains the slot.
 bool holds(const std::string& range, unsigned slot) {
   const auto dash = range.find('-');
   const auto first = leading_number<unsigned>(range);
@@ -98,7 +98,7 @@ std::size_t ClusteredRedis::await_another(std::size_t than) {
 
 void ClusteredRedis::await_replicas() {
   await_or_abort("clustered redis: replicas follow", [&] {
-    std::vector<std::pair<std::string, std::string>> primaries;  // port and place
+    std::vector<std::pair<std::string, std::string>> primaries;  // port and replication offset
     for (std::size_t i = 0; i < nodes(); ++i) {
       const std::string info = answers(i) ? ask(i, {"INFO", "replication"}) : "";
       if (info.find("role:master") == std::string::npos) continue;

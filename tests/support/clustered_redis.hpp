@@ -1,4 +1,5 @@
-// A Redis Cluster: three primaries with a replica each, real servers on ports of their own, gone with the object.
+// A Redis Cluster for a test: three primaries with one replica each, real servers on free ports, stopped with the
+// object.
 #pragma once
 
 #include <cstddef>
@@ -13,33 +14,34 @@
 
 namespace feedmill::test {
 
+/// Nodes are numbered from 0. The store under test occupies a single slot; "the primary" is the node that serves it.
 class ClusteredRedis {
  public:
-  /// Waits until all slots are served and replicas follow. A node is called down after a second.
+  /// Waits until all slots are served and replicas are in sync. A node counts as down after a second.
   ClusteredRedis();
 
-  /// redis+cluster:// URL of two of the nodes, as the default user, which has all rights.
+  /// redis+cluster:// URL of two nodes, for the default user, with all permissions.
   std::string url() const { return url_as(""); }
-  /// As a user of deploy/redis/users.acl.
+  /// URL for a user of deploy/redis/users.acl.
   std::string url_of(const std::string& user) const { return url_as(user + ":" + user + "@"); }
 
   std::size_t nodes() const { return nodes_.size(); }
   RedisServer& node(std::size_t index) { return *nodes_[index]; }
   std::uint16_t port(std::size_t index) const { return ports_[index]; }
-  /// Which node holds the store, as those that live see it; nodes() when they do not agree yet.
+  /// The store's primary according to the live nodes; nodes() while they disagree.
   std::size_t primary() const;
-  /// Waits until another one does; which. Aborts the test program after half a minute.
+  /// Waits for a primary other than `than` and returns it. Aborts the test program after a minute.
   std::size_t await_another(std::size_t than);
-  /// Waits until each replica that lives follows its primary to the last byte.
+  /// Waits until each live replica has received everything its primary wrote.
   void await_replicas();
   /// Waits until every node reports that all slots are served.
   void await_service();
-  /// Has a replica of the holder take its place, as an operator would.
+  /// Makes a replica take over from the store's primary, as an operator would.
   void hand_over();
-  /// Moves the slot of the store to another primary, as redis-cli does it. `half_way`: called when a part of the keys
-  /// has gone.
+  /// Moves the store's slot to another primary, as redis-cli does. Calls `half_way` when part of the keys have been
+  /// moved.
   void move_slot(const std::function<void()>& half_way);
-  /// SIGSTOP and SIGCONT.
+  /// Stops and continues a node's process: SIGSTOP and SIGCONT.
   void pause(std::size_t index);
   void resume(std::size_t index);
 

@@ -1,16 +1,16 @@
-// How often a thing is tried that is done at random, or at every place.
+// Number of repetitions of tests that act at random, or at every possible position.
 #pragma once
 
 #include <cstdlib>
 
 namespace feedmill::test {
 
-/// LONG_TESTS=1, which scripts/test --full hands on to the tests of kills and cuts.
+/// Whether LONG_TESTS is set, which scripts/test --full passes on to the tests of kills and cuts.
 inline bool is_long_run() {
   return std::getenv("LONG_TESTS") != nullptr;
 }
 
-/// `always` with each run of the tests, `full` with scripts/test --full, `longest` in a long run.
+/// `always` in each test run, `full` with scripts/test --full, `longest` in a long run.
 inline int tries(int always, int full, int longest) {
   if (is_long_run()) return longest;
   return std::getenv("FULL_TESTS") != nullptr ? full : always;

@@ -1,4 +1,4 @@
-// Dates of documents that are to be news.
+// Recent dates for documents that must count as news.
 #pragma once
 
 #include <chrono>
@@ -7,7 +7,7 @@
 
 namespace feedmill::test {
 
-/// So many days before the program began, as Atom writes it: the same whenever it is asked for.
+/// The time so many days before the program began, as Atom writes it. Repeated calls return an equal text.
 inline std::string days_ago(int days) {
   static const std::time_t start = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
   const std::time_t then = start - std::time_t{days} * 24 * 3600;

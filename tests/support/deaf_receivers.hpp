@@ -16,7 +16,7 @@
 
 namespace feedmill::test {
 
-/// Listens on one port at every address of the loopback network.
+/// Listens on one port, at every address of the loopback network.
 class DeafReceivers {
  public:
   DeafReceivers() : acceptor_(io_, {boost::asio::ip::address_v4::any(), 0}), thread_([this] { serve(); }) {}

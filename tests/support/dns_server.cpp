@@ -43,7 +43,7 @@ std::string encoded(const std::string& name) {
 
 DnsServer::DnsServer(const std::string& address, std::uint16_t port)
     : socket_(context_, udp::endpoint(asio::ip::make_address(address), port)) {
-  socket_.set_option(asio::socket_base::receive_buffer_size(1 << 20));  // many ask at once
+  socket_.set_option(asio::socket_base::receive_buffer_size(1 << 20));  // for bursts of queries
   asio::co_spawn(context_, receive(), asio::detached);
   thread_ = std::thread([this] { context_.run(); });
 }
@@ -100,7 +100,7 @@ asio::awaitable<void> DnsServer::receive() {
   }
 }
 
-/// "" when nothing is to be said.
+/// The reply to a query; "" to send none.
 std::string DnsServer::respond(const std::string& query) {
   std::string name;
   std::size_t at = header_bytes;
@@ -152,7 +152,7 @@ std::string DnsServer::respond(const std::string& query) {
   }
 
   std::string message = query.substr(0, 2);
-  put16(message, 0x8180u | answer.rcode);  // a response; recursion desired and available
+  put16(message, 0x8180u | answer.rcode);  // response; recursion desired and available
   put16(message, 1);
   put16(message, count);
   put16(message, 0);

@@ -1,4 +1,4 @@
-// A small real DNS server on loopback (UDP), scripted per name, for tests of resolving.
+// A small real DNS server on loopback (UDP), scripted per name, for tests of name resolution.
 #pragma once
 
 #include <cstdint>
@@ -16,13 +16,14 @@
 
 namespace feedmill::test {
 
+/// The answer for one name.
 struct DnsAnswer {
-  std::vector<std::string> addresses{};  ///< of both families; each question gets its own
+  std::vector<std::string> addresses{};  ///< of both families; a query gets those of its type
   std::uint32_t ttl = 300;
-  std::string cname{};     ///< the addresses are this name's
-  std::uint8_t rcode = 0;  ///< 2 SERVFAIL, 3 NXDOMAIN
+  std::string cname{};     ///< the name that has the addresses
+  std::uint8_t rcode = 0;  ///< response code: 2 SERVFAIL, 3 NXDOMAIN
   bool silent = false;     ///< never answer
-  std::string raw{};       ///< sent instead of all that, after the question's id
+  std::string raw{};       ///< sent after the query's id instead of all other fields
 };
 
 /// Serves from its own thread until destroyed. All members may be called from any thread.
@@ -30,7 +31,7 @@ class DnsServer {
  public:
   using Handler = std::function<DnsAnswer(const std::string& name)>;
 
-  /// On a free port of loopback unless told otherwise.
+  /// Listens on `address`; port 0 takes a free one.
   explicit DnsServer(const std::string& address = "127.0.0.1", std::uint16_t port = 0);
   ~DnsServer();
   DnsServer(const DnsServer&) = delete;
@@ -39,12 +40,12 @@ class DnsServer {
   /// "127.0.0.1:PORT"
   std::string address() const;
 
-  /// Names without an answer of their own do not exist.
+  /// Sets the answer for a name. All other names get that of serve_rest(), or do not exist.
   void serve(const std::string& name, DnsAnswer answer);
   void serve(const std::string& name, Handler handler);
   void serve_rest(Handler handler);
 
-  /// Questions so far (a name that is looked up has two: A and AAAA), and from which ports.
+  /// Queries so far for a name (a lookup sends two: A and AAAA), and the ports that queries came from.
   std::size_t count(const std::string& name) const;
   std::set<std::uint16_t> source_ports() const;
 
@@ -52,7 +53,7 @@ class DnsServer {
   boost::asio::awaitable<void> receive();
   std::string respond(const std::string& query);
 
-  mutable std::mutex mutex_;  ///< over the next four
+  mutable std::mutex mutex_;  ///< protects the next four
   std::map<std::string, Handler> handlers_;
   Handler rest_;
   std::map<std::string, std::size_t> counts_;

@@ -45,12 +45,12 @@ std::int64_t number_in(std::string_view text) {
   return number;
 }
 
-/// Walks over RESP2 values. Throws std::runtime_error where there is none.
+/// Walks over RESP2 values. Throws std::runtime_error at anything else.
 class RespWalk {
  public:
   explicit RespWalk(std::string_view text) : text_(text) {}
 
-  /// Steps over one whole value and appends its strings to `words`; false if it is incomplete.
+  /// Steps over one complete value and appends its strings to `words`; false if the value is incomplete.
   bool step(std::vector<std::string>* words) {
     for (std::int64_t left = 1; left > 0; --left) {
       const auto end = text_.find("\r\n", at_);
@@ -80,7 +80,7 @@ class RespWalk {
   std::size_t at_ = 0;
 };
 
-/// Takes the first whole value off `buffer`; "" when it is not all there yet.
+/// Removes the first complete value from `buffer` and returns it; "" if it is incomplete.
 std::string take_value(std::string& buffer, std::vector<std::string>* words = nullptr) {
   RespWalk walk(buffer);
   if (buffer.empty() || !walk.step(words)) return {};
@@ -99,7 +99,7 @@ asio::generic::stream_protocol::endpoint endpoint_of(const std::string& server) 
   return tcp::endpoint(asio::ip::make_address(server.substr(0, colon)), port);
 }
 
-/// A child process would keep our sockets open: it would go on listening and hold connections that we close.
+/// Sets close-on-exec: child processes would otherwise keep listening, and hold connections that we close.
 template <class Socket>
 void keep_from_children(Socket& socket) {
   ::fcntl(socket.native_handle(), F_SETFD, FD_CLOEXEC);
@@ -120,11 +120,11 @@ struct FaultProxy::Session {
   }
 
   Socket client, server;
-  std::deque<Planned> planned;               // for commands whose replies are outstanding
-  std::array<std::uint64_t, 2> travelled{};  // bytes received, forwarded or not
+  std::deque<Planned> planned;               // planned faults of the commands without a reply so far
+  std::array<std::uint64_t, 2> travelled{};  // bytes received, whether forwarded or not
   asio::steady_timer held;                   // cancelled by let_go()
 
-  /// Ends both sides, the client's by a reset: nothing written stays under way.
+  /// Closes both sides, the client's with a reset, so that nothing already written still arrives.
   void reset() {
     boost::system::error_code ignored;
     client.set_option(asio::socket_base::linger(true, 0), ignored);
@@ -137,7 +137,7 @@ FaultProxy::FaultProxy(const std::string& server, Speaks speaks) : speaks_(speak
   bind();
   listen();
   thread_ = std::thread([this] {
-    const auto work = asio::make_work_guard(context_);  // while it is down there is nothing else to do
+    const auto work = asio::make_work_guard(context_);  // keeps the thread running while the proxy is down
     context_.run();
   });
 }
@@ -162,7 +162,7 @@ void FaultProxy::listen() {
   asio::co_spawn(context_, accept(), asio::detached);
 }
 
-/// On the proxy's thread, and waits until it is done.
+/// Runs `work` on the proxy's thread and waits until it is done.
 void FaultProxy::run_there(const std::function<void()>& work) {
   std::promise<void> done;
   asio::post(context_, [&] {
@@ -192,7 +192,7 @@ void FaultProxy::clear() {
   rules_.clear();
 }
 
-/// The first rule due for this command; the rules before it have counted it.
+/// The fault of the first rule that is due for this command. Rules before it count the command.
 FaultProxy::Planned FaultProxy::plan(const Words& words) {
   const std::lock_guard lock(mutex_);
   for (auto rule = rules_.begin(); rule != rules_.end(); ++rule) {
@@ -300,7 +300,7 @@ asio::awaitable<void> FaultProxy::serve(std::shared_ptr<Session> session) {
   sessions_.erase(session.get());
 }
 
-/// More bytes at the end of `buffer`; how many. Throws at the end of the connection.
+/// Appends the next bytes to `buffer` and returns their number. Throws at the end of the connection.
 asio::awaitable<std::size_t> FaultProxy::read(Session& session, Towards towards, std::string& buffer) {
   Socket& from = towards == Towards::server ? session.client : session.server;
   const std::size_t before = buffer.size();
@@ -325,7 +325,7 @@ asio::awaitable<void> FaultProxy::to_server(Session& session) {
       co_await pass(session, Towards::server, std::exchange(buffer, {}));
       continue;
     }
-    std::string together;  // data that arrived in one piece is forwarded in one piece
+    std::string together;  // data that arrives in one piece is forwarded in one piece
     for (;;) {
       Words words;
       std::string command = take_value(buffer, &words);
@@ -356,7 +356,7 @@ asio::awaitable<void> FaultProxy::to_client(Session& session) {
       std::string reply = take_value(buffer);
       if (reply.empty()) break;
       Planned planned;
-      if (!session.planned.empty()) {  // else no request: a push message, or a farewell
+      if (!session.planned.empty()) {  // otherwise unsolicited: a push message or a final error
         planned = std::move(session.planned.front());
         session.planned.pop_front();
       }
@@ -366,7 +366,7 @@ asio::awaitable<void> FaultProxy::to_client(Session& session) {
   }
 }
 
-/// False when the connection has ended.
+/// Applies the planned fault to a reply; false if that ended the connection.
 asio::awaitable<bool> FaultProxy::run_verb(Session& session, const Planned& planned, std::string reply) {
   if (!planned.fault) {
     co_await pass(session, Towards::client, std::move(reply));
@@ -417,7 +417,7 @@ asio::awaitable<void> FaultProxy::pass(Session& session, Towards towards, std::s
     passed_[way] += size;
   }
   if (!ends) co_return;
-  // Orderly shutdown, so that written data arrives before the end of the stream.
+  // Shut down in order, so that the client receives all data before the end of the stream.
   session.client.shutdown(asio::socket_base::shutdown_both);
   session.server.close();
 }

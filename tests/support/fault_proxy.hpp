@@ -25,32 +25,32 @@
 namespace feedmill::test {
 
 /// Listens on a TCP port of loopback and forwards to one server, from its own thread until destroyed. Between Redis and
-/// its client it knows commands and replies apart, so that a fault can meet a certain one. All members may be called
-/// from any thread; settings apply to the traffic from then on.
+/// a client it distinguishes commands and replies, so that a fault can hit a particular command. All members may be
+/// called from any thread; settings apply to later traffic.
 class FaultProxy {
  public:
-  /// The protocol of the two sides: any bytes (HTTP …), or Redis' protocol.
+  /// The protocol that is forwarded: any bytes (HTTP …), or Redis' protocol.
   enum class Speaks { bytes, redis };
   enum class Towards { server, client };
 
-  /// How bytes travel one way. Values of zero change nothing.
+  /// How bytes travel in one direction. Zero values change nothing.
   struct Shape {
-    std::chrono::milliseconds delay{};           ///< before each piece is passed on
-    std::chrono::milliseconds merge{};           ///< what arrives within this time travels as one piece
-    std::size_t piece = 0;                       ///< largest piece that is written at once: 1 = byte by byte
-    std::size_t bytes_per_second = 0;            ///< most that passes
-    bool drop = false;                           ///< nothing passes, and neither side is notified
-    std::optional<std::uint64_t> close_after{};  ///< the connection ends after that many bytes of it this way
-    std::optional<std::uint64_t> corrupt_at{};   ///< the lowest bit of that byte of each connection is turned over
+    std::chrono::milliseconds delay{};           ///< before each piece is forwarded
+    std::chrono::milliseconds merge{};           ///< bytes that arrive within this time are forwarded as one piece
+    std::size_t piece = 0;                       ///< largest piece that is forwarded at once: 1 = byte by byte
+    std::size_t bytes_per_second = 0;            ///< maximum rate
+    bool drop = false;                           ///< forwards nothing, and keeps both connections open
+    std::optional<std::uint64_t> close_after{};  ///< closes each connection after forwarding this many bytes
+    std::optional<std::uint64_t> corrupt_at{};   ///< flips the lowest bit of the byte at this offset in each connection
   };
 
-  /// What happens to a command of Redis' protocol.
+  /// What happens to a command in Redis' protocol.
   enum class Fault {
-    cut_request,    ///< the connection ends, the server never sees it
-    cut_reply,      ///< the server answers, then the connection ends without that answer
-    swallow_reply,  ///< the server answers, the client keeps waiting
-    hold_reply,     ///< the server answers; the client gets it after let_go()
-    replace_reply   ///< the client gets another answer, in Redis' protocol
+    cut_request,    ///< the connection closes; the server never receives the command
+    cut_reply,      ///< the server executes the command; the connection closes before the reply
+    swallow_reply,  ///< the server executes the command; the client keeps waiting for the reply
+    hold_reply,     ///< the server executes the command; the client receives the reply after let_go()
+    replace_reply   ///< the client receives another reply, in Redis' protocol
   };
 
   using Words = std::vector<std::string>;
@@ -66,35 +66,36 @@ class FaultProxy {
   /// "127.0.0.1:PORT"
   std::string address() const { return "127.0.0.1:" + std::to_string(port_); }
   std::string redis_url() const { return "redis://" + address(); }
-  /// redis:// URL through the proxy for a user whose password is its name (RedisServer::url_of).
+  /// redis:// URL through the proxy for a user with the name as password (RedisServer::url_of).
   std::string redis_url_of(const std::string& user) const { return "redis://" + user + ":" + user + "@" + address(); }
 
+  /// Sets how bytes travel in one direction.
   void shape(Towards towards, const Shape& shape);
 
-  /// `fault` hits the `nth` command from now on that `match` accepts; nth = 0: every such command until clear().
-  /// `reply`: of replace_reply, as in "-OOM command not allowed\r\n".
+  /// Makes the `nth` of the following commands that `match` accepts fail with `fault`; nth = 0: every such command
+  /// until clear(). `reply`: the text for replace_reply, such as "-OOM command not allowed\r\n".
   void at(Match match, std::size_t nth, Fault fault, std::string reply = "");
-  /// Drops the faults of at() that have not occurred yet.
+  /// Removes the faults of at() that have not occurred yet.
   void clear();
-  /// Waits until that many faults of at() have met a command, and the server has answered those it has seen; false
-  /// after half a minute.
+  /// Waits until this many faults of at() have occurred; after a fault, the server has executed the command unless it
+  /// never received it. False after 30 s.
   bool wait_for_faults(std::size_t count);
   std::size_t faults() const;
-  /// Replies held back by hold_reply pass now.
+  /// Forwards the replies that hold_reply has held back.
   void let_go();
 
-  /// Ends all connections that are there, by a reset.
+  /// Resets all open connections.
   void cut();
-  /// Ends all connections and refuses new ones; up() takes them again on the same port.
+  /// Resets all connections and refuses new ones; up() accepts them again on the same port.
   void down();
   void up();
 
-  /// Leads to another server from now on, as a name does after a failover; connections that are there stay.
+  /// Connects new clients to another server, like a name after a failover; existing connections stay.
   void lead_to(const std::string& server);
 
   /// Connections accepted so far.
   std::size_t connections() const;
-  /// Bytes passed on so far.
+  /// Bytes forwarded so far.
   std::uint64_t passed(Towards towards) const;
 
  private:
@@ -102,7 +103,7 @@ class FaultProxy {
   struct Session;
   struct Rule {
     Match match;
-    std::size_t left;  // 0 = every one
+    std::size_t left;  // matches until the fault; 0 = every match
     Fault fault;
     std::string reply;
   };
@@ -128,7 +129,7 @@ class FaultProxy {
 
   const Speaks speaks_;
 
-  mutable std::mutex mutex_;  ///< over the next seven
+  mutable std::mutex mutex_;  ///< protects the next seven
   std::string server_;
   std::condition_variable changed_;
   std::array<Shape, 2> shapes_;
@@ -136,7 +137,7 @@ class FaultProxy {
   std::size_t faults_ = 0, connections_ = 0;
   std::array<std::uint64_t, 2> passed_{};
 
-  boost::asio::io_context context_{1};  // the rest belongs to its thread
+  boost::asio::io_context context_{1};  // the members from here on are used only on its thread
   boost::asio::ip::tcp::acceptor acceptor_{context_};
   std::uint16_t port_ = 0;
   bool is_down_ = false;
@@ -144,10 +145,10 @@ class FaultProxy {
   std::thread thread_;
 };
 
-/// Says yes to calls of this script (a text of storage/lua/scripts.hpp) by its hash; also to one that only finds out
-/// that the server has not got it, unless load_scripts() was called before.
+/// Matches calls of this script (a text of storage/lua/scripts.hpp) by its hash. Call load_scripts() first; otherwise
+/// it also matches the call that only finds the script missing on the server.
 FaultProxy::Match runs_script(std::string_view script);
-/// Says yes to commands of this name, whatever its case.
+/// Matches commands of this name, in any case.
 FaultProxy::Match is_command(std::string name);
 
 }  // namespace feedmill::test

@@ -20,7 +20,7 @@ constexpr std::array inside_of_feeds{"description", "description_type", "image",
 
 std::string text(const json::value& value) {
   if (value.is_string()) return std::string(value.as_string());
-  std::string bytes;  // {"hex": …}: no UTF-8
+  std::string bytes;  // {"hex": …}: the bytes are not UTF-8
   const std::string hex(value.at("hex").as_string());
   for (std::size_t i = 0; i + 1 < hex.size(); i += 2) {
     bytes += static_cast<char>(std::stoi(hex.substr(i, 2), nullptr, 16));
@@ -33,7 +33,7 @@ std::string text(const json::object& object, const char* name) {
   return value == nullptr ? std::string() : text(*value);
 }
 
-/// ["name", "value", …]
+/// The table in a list ["name", "value", …].
 Table table(const json::value& list) {
   Table all;
   const json::array& words = list.as_array();
@@ -94,7 +94,7 @@ FoldedStore::FoldedStore(const std::string& snapshot, Read read) : read_(std::mo
     if (seq_.empty() && kind == "feedmill") seq_ = text(object, "seq");
     if (kind == "feed") load_feed(object);
     if (kind == "entry") load_entry(object);
-    if (kind == "again") {  // it changed while it was written: all of it comes once more
+    if (kind == "again") {  // the feed changed while it was exported: all of it follows again
       std::erase_if(posts_, [&](const auto& post) { return post.second.at("feed_url") == loading_; });
       feeds_.erase(loading_);
     }
@@ -140,7 +140,7 @@ void FoldedStore::apply_post(const std::string& type, const json::object& event)
     fields["rev"] = std::to_string(rev);
   } else {
     fields = as_post(read_(id));
-    if (fields.empty()) return;  // it went: its event follows
+    if (fields.empty()) return;  // the post is gone; its event follows
   }
   posts_[id] = std::move(fields);
 }

@@ -1,4 +1,4 @@
-// A port for a server whose address must be known before it starts.
+// A port for a server with an address that must be known before it starts.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,8 @@
 
 namespace feedmill::test {
 
-/// Whether no test that runs now was given it before: by a name that the system takes back with the process.
+/// Reserves a port for this process; false if a running test has it. The reservation is an abstract socket name, which
+/// the system frees when the process ends.
 inline bool reserve_port(std::uint16_t port) {
   const std::string name = "feedmill-test-port-" + std::to_string(port);
   sockaddr_un address{};
@@ -27,9 +28,9 @@ inline bool reserve_port(std::uint16_t port) {
   return false;
 }
 
-/// A port of 127.0.0.1 that has no listener, and that this process has not been given before. It is outside the
-/// system's range for outgoing connections (from 32768 on): such a connection could take the port before the server
-/// starts, or while it restarts.
+/// A port of 127.0.0.1 without a listener, reserved for this process. It is outside the system's range for outgoing
+/// connections (32768 and up), because such a connection could take the port before the server starts, or while it
+/// restarts.
 inline std::uint16_t free_port() {
   using boost::asio::ip::tcp;
   static std::mt19937 random{std::random_device()()};

@@ -34,7 +34,7 @@ std::string GroundTruth::title(std::size_t feed, std::size_t post, std::size_t e
 }
 
 std::int64_t GroundTruth::published(std::size_t post) {
-  // A day ago: feeds without new posts are polled seldom.
+  // A day ago, because feeds without new posts are polled rarely.
   static const std::int64_t first = std::time(nullptr) - 86'400;
   return first + static_cast<std::int64_t>(post);
 }

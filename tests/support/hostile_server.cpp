@@ -100,7 +100,7 @@ std::vector<Behaviour> malformed_answers() {
       is("chunked_by_another_name", ok + "Transfer-Encoding: xchunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n"),
       is("interim_without_end", "HTTP/1.1 100 Continue\r\n\r\n", "http.truncated"),
       is("switches_protocols", "HTTP/1.1 101 Switching Protocols\r\nUpgrade: h2c\r\n\r\n", "http.truncated"),
-      // what old servers send and every client takes
+      // deviations of old servers that every client accepts
       is("bare_lf", "HTTP/1.1 200 OK\nContent-Length: 5\n\nhello", ""),
       is("bare_lf_in_chunks", "HTTP/1.1 200 OK\nTransfer-Encoding: chunked\n\n5\nhello\n0\n\n", ""),
       is("http_2_in_plain_text", "HTTP/2 200\r\n" + five + "\r\nhello", ""),
@@ -197,7 +197,7 @@ std::vector<Behaviour> slow_answers() {
   const auto is = [](std::string name, Response response, std::string expected) {
     return Behaviour{"slow", std::move(name), std::move(response), std::move(expected)};
   };
-  const milliseconds slow(50);  // 20 bytes per second, or 2000 when they come by the hundred
+  const milliseconds slow(50);  // 20 bytes per second, or 2000 in pieces of a hundred
   const std::string body = ok + "Content-Length: 1000000\r\n\r\n";
   return {
       is("stall_before_anything", Response{.silent = true, .end = End::hang}, "http.timeout"),
@@ -296,7 +296,7 @@ void serve(HttpServer& server, const std::vector<Behaviour>& behaviours) {
 
 namespace {
 
-/// RFC 9113 §4.1.
+/// A frame of RFC 9113 §4.1.
 std::string frame(std::uint8_t type, std::uint8_t flags, std::uint32_t stream, const std::string& payload) {
   std::string bytes;
   for (const unsigned shift : {16u, 8u, 0u}) bytes += static_cast<char>(payload.size() >> shift & 0xff);
@@ -391,7 +391,7 @@ asio::awaitable<void> HostileHttp2Server::session(tcp::socket socket) {
   }
   const std::string settings = frame(settings_frame, 0, 0, "");
   co_await asio::async_write(stream, asio::buffer(settings), as_result);
-  // The preface and the frames before the request's headers.
+  // Skip the preface and the frames before the request's headers.
   constexpr std::size_t preface = 24, frame_header = 9;
   for (std::size_t at = preface;;) {
     while (buffer.size() < at + frame_header) {
@@ -407,7 +407,7 @@ asio::awaitable<void> HostileHttp2Server::session(tcp::socket socket) {
   const std::string answer = answer_of(habit_);
   co_await asio::async_write(stream, asio::buffer(answer), as_result);
   if (habit_ == Habit::close) co_return;
-  while (true) {  // until the client goes
+  while (true) {  // until the client closes
     auto [gone, more] =
         co_await asio::async_read(stream, asio::dynamic_buffer(buffer), asio::transfer_at_least(1), as_result);
     if (gone) co_return;

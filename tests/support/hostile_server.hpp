@@ -1,5 +1,5 @@
-// Everything a hostile or broken HTTP server may do, by name, on a real server: for tests that what becomes of each is
-// known (SECURITY T8, T10, T11, HTTP §10).
+// Everything that a hostile or broken HTTP server may do, by name, on a real server, with the outcome that a fetch must
+// have (SECURITY T8–T11, HTTP §10).
 #pragma once
 
 #include <cstdint>
@@ -10,37 +10,37 @@
 
 namespace feedmill::test {
 
-/// One thing a server may do when it is asked for "/<name>".
+/// One thing that a server may do in response to "/<name>".
 struct Behaviour {
   std::string group;  ///< "malformed", "reset", "endless", "slow", "bomb", "redirect"
   std::string name;
   Response response;
-  /// What the fetch must come to: a reason's name; "" for an answer that is taken.
+  /// Required outcome of the fetch: the name of a failure reason; "" if the response is accepted.
   std::string expected;
 };
 
-/// Answers that are not HTTP, or HTTP with two meanings.
+/// Responses that are not HTTP, or that are ambiguous.
 std::vector<Behaviour> malformed_answers();
 
-/// The connection is closed or reset at every stage.
+/// The connection is closed or reset, at every stage of the response.
 std::vector<Behaviour> broken_answers();
 
-/// One part of the answer has no end; a client that reads `body_limit` bytes of body must stop by itself.
+/// One part of the response has no end; the client must stop by itself after `body_limit` bytes of body.
 std::vector<Behaviour> endless_answers();
 
-/// Answers that take their time; the client's stall time must be 1 s, its wall clock longer.
+/// Slow responses. The client's stall timeout must be 1 s, its total timeout longer.
 std::vector<Behaviour> slow_answers();
 
-/// Small bodies that become large, or pretend to; a client takes 16 MiB and 200 : 1.
+/// Small bodies that expand to large ones, or claim to. The client's limits must be 16 MiB and a ratio of 200 : 1.
 std::vector<Behaviour> bombs();
 
 /// Redirects to `elsewhere` (a base URL without a final slash) and to blocked addresses.
 std::vector<Behaviour> redirects(const std::string& own_url, const std::string& elsewhere);
 
-/// Makes `server` behave so at "/<name>" of each.
+/// Makes `server` show each behaviour at "/<name>".
 void serve(HttpServer& server, const std::vector<Behaviour>& behaviours);
 
-/// Speaks broken HTTP/2 to clients that offer it and correct HTTP/1.1 to all others. Serves from its own thread until
+/// Speaks broken HTTP/2 to clients that offer it, and correct HTTP/1.1 to others. Serves from its own thread until
 /// destroyed.
 class HostileHttp2Server {
  public:
@@ -52,7 +52,7 @@ class HostileHttp2Server {
   HostileHttp2Server& operator=(const HostileHttp2Server&) = delete;
 
   std::uint16_t port() const { return port_; }
-  /// Connections that chose HTTP/2.
+  /// Number of connections that negotiated HTTP/2.
   std::size_t http2_connections() const;
 
  private:

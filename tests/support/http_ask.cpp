@@ -22,7 +22,7 @@ using asio::ip::tcp;
 
 namespace {
 
-/// How many bytes the whole answer has, 0 while that is not known.
+/// Size of the complete response in bytes; 0 while it is unknown.
 std::size_t length_of(const std::string& text) {
   const std::size_t head = text.find("\r\n\r\n");
   if (head == std::string::npos) return 0;
@@ -76,7 +76,7 @@ HttpAnswer exchange(const std::string& host, std::uint16_t port, std::string_vie
   const tcp::endpoint server(asio::ip::make_address(host == "localhost" ? "127.0.0.1" : host), port);
   socket.async_connect(server, [&](const boost::system::error_code& failed) {
     if (failed) return;
-    read();  // a server that rejects a request answers before it has all of it
+    read();  // before sending: a server may answer before it has received the whole request
     asio::async_write(socket, asio::buffer(bytes), [](const boost::system::error_code&, std::size_t) {});
   });
   loop.run_for(patience);

@@ -42,7 +42,7 @@ std::string path_of(std::string_view target) {
 std::string render(const Response& response, const ServedRequest& request) {
   if (response.silent) return "";
   if (!response.raw.empty()) return response.raw;
-  const std::string none_match = request.header("If-None-Match");  // where given, dates do not count: RFC 9110 §13.2.2
+  const std::string none_match = request.header("If-None-Match");  // if present, dates are ignored: RFC 9110 §13.2.2
   const bool known = none_match.empty() ? !response.last_modified.empty() &&
                                               request.header("If-Modified-Since") == response.last_modified
                                         : none_match == response.etag;
@@ -94,7 +94,7 @@ HttpServer::HttpServer(const Identity& identity, const std::function<void(SSL_CT
       acceptor_(context_, tcp::endpoint(asio::ip::address_v4::loopback(), port)),
       held_(context_),
       port_(acceptor_.local_endpoint().port()) {
-  SSL_CTX_set_security_level(tls_->native_handle(), 0);  // bad ones must be there to be refused
+  SSL_CTX_set_security_level(tls_->native_handle(), 0);  // allows weak certificates, which clients must reject
   tls_->use_certificate_chain(asio::buffer(identity.certificate));
   tls_->use_private_key(asio::buffer(identity.key), asio::ssl::context::pem);
   if (configure) configure(tls_->native_handle());
@@ -220,7 +220,7 @@ asio::awaitable<void> HttpServer::session(Stream stream, std::size_t connection)
   }
 }
 
-/// Notes the request and finds its answer.
+/// Records the request and finds its response.
 Response HttpServer::answer(const ServedRequest& request) {
   Handler handler;
   std::size_t seen = 0;
@@ -236,7 +236,7 @@ Response HttpServer::answer(const ServedRequest& request) {
   return handler ? handler(request) : Response{.status = 404, .body = "no such page\n"};
 }
 
-/// False when the client has gone.
+/// False if the client is gone.
 template <class Stream>
 asio::awaitable<bool> HttpServer::write(Stream& stream, const std::string& text, const Response& response) {
   if (response.drip.count() == 0) {
@@ -254,7 +254,7 @@ asio::awaitable<bool> HttpServer::write(Stream& stream, const std::string& text,
   co_return true;
 }
 
-/// False when the connection is to be closed.
+/// Sends the response; false if the connection must close.
 template <class Stream>
 asio::awaitable<bool> HttpServer::send(Stream& stream, const Response& response, const ServedRequest& request) {
   while (response.hold_until > 0 && seen() < response.hold_until) {
@@ -280,7 +280,7 @@ asio::awaitable<bool> HttpServer::send(Stream& stream, const Response& response,
   if (response.end == Response::End::reset) {
     boost::system::error_code ignored;
     stream.lowest_layer().set_option(asio::socket_base::linger(true, 0), ignored);
-    stream.lowest_layer().close(ignored);  // its destructor would undo that
+    stream.lowest_layer().close(ignored);  // here, because Asio's destructor would clear the linger option
   }
   co_return response.end == Response::End::keep_alive&& response.raw.empty();
 }

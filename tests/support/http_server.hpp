@@ -1,4 +1,4 @@
-// A small real HTTP/1.1 server on loopback, scripted per path. It writes what the test sets, legal or not, and keeps
+// A small real HTTP/1.1 server on loopback, scripted per path. It sends what the test sets, valid or not, and records
 // all requests.
 #pragma once
 
@@ -25,39 +25,41 @@
 
 namespace feedmill::test {
 
+/// A request as received.
 struct ServedRequest {
   std::string head;            ///< all bytes up to and including the empty line
-  std::string method, target;  ///< "GET", "/feed.xml?x=1"
-  std::string body;            ///< by Content-Length
-  std::size_t connection = 0;  ///< 1 for the first accepted, and so on
+  std::string method, target;  ///< such as "GET", "/feed.xml?x=1"
+  std::string body;            ///< of the length in Content-Length
+  std::size_t connection = 0;  ///< number of the connection, in order of acceptance, from 1
 
-  /// First value of that name, any case; "" when absent.
+  /// First value of the header `name`, in any case; "" if absent.
   std::string header(std::string_view name) const;
 };
 
+/// The scripted response to a request.
 struct Response {
   enum class End {
     keep_alive,
     close,
-    hang,   ///< send nothing further, wait until the client closes
-    reset,  ///< RST instead of FIN
+    hang,   ///< send nothing more and wait until the client closes
+    reset,  ///< reset the connection (RST instead of FIN)
   };
 
   int status = 200;
-  std::vector<std::pair<std::string, std::string>> headers{};  ///< Content-Length is added unless one is given
+  std::vector<std::pair<std::string, std::string>> headers{};  ///< Content-Length is added unless it is given here
   std::string body{};
-  std::string etag{}, last_modified{};  ///< sent; a request that names either is answered by 304
-  std::chrono::milliseconds delay{0};   ///< before the answer
-  std::size_t hold_until = 0;           ///< answer only once the server has seen so many requests in all
-  std::string raw{};                    ///< sent instead of status, headers and body; then the connection is closed
-  bool silent = false;                  ///< send nothing at all
-  std::string then_forever{};           ///< after that, again and again until the client goes
-  std::chrono::milliseconds drip{0};    ///< between any two pieces of all that,
-  std::size_t drip_bytes = 1;           ///< which are of so many bytes
+  std::string etag{}, last_modified{};  ///< sent as headers; a conditional request that matches gets 304
+  std::chrono::milliseconds delay{0};   ///< before the response
+  std::size_t hold_until = 0;           ///< respond only after this many requests in all have arrived
+  std::string raw{};                    ///< sent instead of status line, headers and body; then the connection closes
+  bool silent = false;                  ///< send nothing
+  std::string then_forever{};           ///< sent after the response, repeatedly until the client closes
+  std::chrono::milliseconds drip{0};    ///< pause after each piece of everything sent
+  std::size_t drip_bytes = 1;           ///< size of these pieces
   End end = End::keep_alive;
 };
 
-/// A certificate and its key, PEM.
+/// A certificate chain and its private key, PEM.
 struct Identity {
   std::string certificate, key;
 };
@@ -67,11 +69,10 @@ class HttpServer {
  public:
   using Handler = std::function<Response(const ServedRequest&)>;
 
-  /// Listens on 127.0.0.1, or on `address`; 0 takes a free port. Throws boost::system::system_error when the port is
-  /// taken.
+  /// Listens on `address`; port 0 takes a free one. Throws boost::system::system_error if the port is in use.
   explicit HttpServer(std::uint16_t port = 0,
                       boost::asio::ip::address_v4 address = boost::asio::ip::address_v4::loopback());
-  /// HTTPS, likewise; `configure` may set more on the native context: versions, ALPN.
+  /// Serves HTTPS on 127.0.0.1; `configure` may adjust the native context: versions, ALPN.
   explicit HttpServer(const Identity& identity, const std::function<void(SSL_CTX*)>& configure = {},
                       std::uint16_t port = 0);
   ~HttpServer();
@@ -79,34 +80,35 @@ class HttpServer {
   HttpServer& operator=(const HttpServer&) = delete;
 
   std::uint16_t port() const { return port_; }
-  /// "http://127.0.0.1:PORT" (or https) and the path.
+  /// "http://127.0.0.1:PORT" (or https) followed by `path`.
   std::string url(std::string_view path) const;
-  /// The same by name.
+  /// "http://HOST:PORT" (or https) followed by `path`.
   std::string url(std::string_view host, std::string_view path) const;
-  /// "host:port", as gates are named.
+  /// "host:port", which is how host gates are named.
   std::string server(std::string_view host = "127.0.0.1") const {
     return std::string(host) + ":" + std::to_string(port());
   }
 
-  /// Sets the answer for that path (without query). All other paths answer 404.
+  /// Sets the response for a path (without its query). Paths without one get 404, or the response of serve_rest().
   void serve(const std::string& path, Response response);
-  /// Called on the server's thread. A template, for clang 14 does not get past {.body = …} when Handler is a choice.
+  /// `handler` is called on the server's thread. A template, because clang 14 cannot parse {.body = …} if Handler is an
+  /// overload.
   void serve(const std::string& path, std::invocable<const ServedRequest&> auto handler) {
     serve_by(path, std::move(handler));
   }
-  /// For all paths that have no answer of their own.
+  /// Sets the handler for all paths without a response of their own.
   void serve_rest(Handler handler);
 
   std::vector<ServedRequest> requests() const;
-  /// Stops keeping requests, for servers that run for long. Only wait_for_requests() and hold_until still count.
-  /// count.
+  /// Stops recording requests, for servers that run long. From then on only wait_for_requests() and hold_until count
+  /// them.
   void forget_requests();
   /// The number of requests for a path.
   std::size_t count(std::string_view path) const;
   std::size_t connections() const;
-  /// How many TLS handshakes resumed a session.
+  /// Number of TLS handshakes that resumed a session.
   std::size_t resumptions() const;
-  /// Blocks until so many requests have come in all.
+  /// Blocks until this many requests have arrived in all.
   void wait_for_requests(std::size_t count) const;
 
  private:
@@ -122,7 +124,7 @@ class HttpServer {
   template <class Stream>
   boost::asio::awaitable<bool> write(Stream& stream, const std::string& text, const Response& response);
 
-  mutable std::mutex mutex_;  ///< over the next eight; the rest is the server thread's
+  mutable std::mutex mutex_;  ///< protects the next eight; the others belong to the server's thread
   mutable std::condition_variable arrived_;
   std::map<std::string, Handler, std::less<>> handlers_;
   Handler rest_;
@@ -133,7 +135,7 @@ class HttpServer {
   boost::asio::io_context context_{1};
   std::optional<boost::asio::ssl::context> tls_;
   boost::asio::ip::tcp::acceptor acceptor_;
-  boost::asio::steady_timer held_;  ///< cancelled when a count is reached that someone holds for
+  boost::asio::steady_timer held_;  ///< cancelled when the request count reaches a value in held_for_
   std::set<std::size_t> held_for_;
   std::uint16_t port_ = 0;
   std::thread thread_;

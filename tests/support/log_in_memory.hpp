@@ -16,7 +16,7 @@ namespace feedmill::test {
 class LogInMemory {
  public:
   Log& log() { return *log_; }
-  /// Its lines. Nothing is logged after that.
+  /// The lines logged so far. Ends the log: nothing may be logged after this call.
   std::string text() {
     log_.reset();
     struct stat file {};

@@ -19,7 +19,7 @@ using namespace asio::experimental::awaitable_operators;
 
 namespace {
 
-/// The port of "host:port" or "host" (80): every host is this machine.
+/// The port in "host:port", or 80 for "host". The host is ignored, because every host is this machine.
 std::uint16_t port_of(const std::string& authority) {
   const auto colon = authority.rfind(':');
   return colon == std::string::npos ? 80 : static_cast<std::uint16_t>(std::stoi(authority.substr(colon + 1)));
@@ -62,7 +62,7 @@ void ProxyServer::refuse(int status) {
 asio::awaitable<void> ProxyServer::accept() {
   for (;;) {
     tcp::socket client = co_await acceptor_.async_accept(asio::use_awaitable);
-    // A broken connection ends its session alone.
+    // An error in one connection ends only its own session.
     asio::co_spawn(context_, session(std::move(client)), asio::detached);
   }
 }
@@ -89,7 +89,7 @@ asio::awaitable<void> ProxyServer::session(tcp::socket client) {
   }
 }
 
-/// One request in absolute form.
+/// Forwards one request in absolute form.
 asio::awaitable<void> ProxyServer::forward(tcp::socket client, std::string head) {
   const auto authority = head.find("://") + 3;
   const auto path = head.find('/', authority);

@@ -1,5 +1,5 @@
-// A small real HTTP proxy on loopback: forwards http, tunnels CONNECT. Every name leads to 127.0.0.1. It keeps all
-// requests.
+// A small real HTTP proxy on loopback: forwards http, tunnels CONNECT, and connects every host name to 127.0.0.1. It
+// records all requests.
 #pragma once
 
 #include <cstdint>
@@ -26,9 +26,9 @@ class ProxyServer {
   /// "http://127.0.0.1:PORT"
   std::string url() const { return "http://127.0.0.1:" + std::to_string(port_); }
 
-  /// Heads of the requests that came to the proxy itself: what goes through a tunnel is not among them.
+  /// Heads of the requests to the proxy itself; requests inside tunnels are not included.
   std::vector<std::string> heads() const;
-  /// Answers everything with that status from now on; 0: serves again.
+  /// Answers all requests with this status from now on; 0: forwards them again.
   void refuse(int status);
 
  private:
@@ -38,7 +38,7 @@ class ProxyServer {
   boost::asio::awaitable<void> tunnel(boost::asio::ip::tcp::socket client, const std::string& head);
   static boost::asio::awaitable<void> copy(boost::asio::ip::tcp::socket& from, boost::asio::ip::tcp::socket& to);
 
-  mutable std::mutex mutex_;  ///< over the next two
+  mutable std::mutex mutex_;  ///< protects the next two
   std::vector<std::string> heads_;
   int refuse_ = 0;
 

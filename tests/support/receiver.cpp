@@ -1,7 +1,7 @@
-// A webhook and hub subscriber in a process that tests kill. It accepts every POST, confirms every hub verification,
-// and appends each POST to a file before it answers: one JSON object a line, {"path":…,"id":…,"body":…}, `id` being the
-// header webhook-id.
-//   feedmill_test_receiver PORT FILE       0: a free port; it prints "port N" when it listens
+// A webhook and hub subscriber in a process of its own, which tests kill. It accepts every POST and confirms every hub
+// verification. Before it responds to a POST it appends it to a file, as one JSON object per line:
+// {"path":…,"id":…,"body":…}, with the header webhook-id as `id`.
+//   feedmill_test_receiver PORT FILE       PORT 0 takes a free one; prints "port N" once it listens
 #include <cstdlib>
 #include <iostream>
 #include <string>

@@ -41,8 +41,8 @@ void stop(pid_t server) {
   waitpid(server, nullptr, 0);
 }
 
-/// Each user of the published file, as arguments of redis-server, with the user's name as password: they exist from the
-/// first answer on. The default user is unchanged, so that tests can inspect the store directly.
+/// Arguments of redis-server for the users of the published file, each with its name as the password, so that they
+/// exist before the first command. The default user stays unchanged, for tests to inspect the store directly.
 std::vector<std::string> published_users() {
   std::vector<std::string> arguments;
   std::ifstream file(FEEDMILL_USERS_ACL);
@@ -64,8 +64,8 @@ void remove_with_all_in_it(const std::filesystem::path& directory) {
   std::filesystem::remove_all(directory, ignored);
 }
 
-/// What a test may have changed, as Redis tells it; "" when it does not. A replica leaves a backlog, a save its
-/// outcome.
+/// Everything that a test may have changed, as Redis reports it; "" if it does not respond. A replica leaves a backlog,
+/// and a save its status.
 std::string settings_of(Redis& redis) {
   for (const Words& question : {Words{"CONFIG", "GET", "*"}, Words{"ACL", "LIST"}, Words{"INFO", "replication"},
                                 Words{"INFO", "persistence"}}) {
@@ -75,7 +75,7 @@ std::string settings_of(Redis& redis) {
   const auto config = redis.next();
   if (config) {
     for (const auto& [name, value] : config->pairs()) {
-      if (name != "dir") all.append(name).append(" ").append(value).append("\n");  // where it is moved to
+      if (name != "dir") all.append(name).append(" ").append(value).append("\n");  // changes with moves
     }
   }
   const auto users = redis.next(), replication = redis.next(), persistence = redis.next();
@@ -90,7 +90,7 @@ std::string settings_of(Redis& redis) {
 }
 
 /// Resets everything that settings_of() does not cover; false if that fails. Cached scripts stay: they are named by
-/// their content and hold no data, and compiling ours again took most of a test's time.
+/// their content and hold no data, and compiling ours for each test took most of its time.
 bool forget_everything(Redis& redis) {
   const std::initializer_list<Words> commands{{"CLIENT", "KILL", "SKIPME", "yes"},
                                               {"CLIENT", "UNPAUSE"},
@@ -112,7 +112,7 @@ pid_t spawn_server(std::vector<std::string> words) {
   std::vector<char*> argv;
   for (std::string& word : words) argv.push_back(word.data());
   argv.push_back(nullptr);
-  posix_spawn_file_actions_t quiet;  // a server orphaned by a crashed test must not hold the test's pipes open
+  posix_spawn_file_actions_t quiet;  // a server left over by a crashed test must not keep the test's pipes open
   posix_spawn_file_actions_init(&quiet);
   for (const int fd : {0, 1, 2}) posix_spawn_file_actions_addopen(&quiet, fd, "/dev/null", O_RDWR, 0);
   posix_spawn_file_actions_addclosefrom_np(&quiet, 3);  // nor inherit our connections
@@ -132,7 +132,7 @@ std::string reply_text(ReplyView reply) {
   return all;
 }
 
-/// Ends them with the process; but not with a child that was forked from it.
+/// The idle servers. They are stopped at the end of this process, but not at the end of a forked child.
 struct RedisServer::Idlers {
   Idlers() = default;
   Idlers(const Idlers&) = delete;
@@ -156,7 +156,7 @@ RedisServer::Idlers& RedisServer::idlers() {
 
 RedisServer::RedisServer(std::vector<std::string> arguments)
     : arguments_(std::move(arguments)), has_users_(std::ranges::count(arguments_, "--aclfile") == 0) {
-  signal(SIGPIPE, SIG_IGN);  // as main() does: a lost connection is an error value
+  signal(SIGPIPE, SIG_IGN);  // as in main(): a lost connection must be an error value
   take_or_start();
 }
 
@@ -182,11 +182,11 @@ void RedisServer::take_or_start() {
   if (redis.connect()) as_started_ = settings_of(redis);
 }
 
-/// Whether it can serve another test; if so, this object no longer owns it.
+/// Makes the server available to a later test, and then no longer owns it; false if that is impossible.
 bool RedisServer::make_idle() {
   if (as_started_.empty() || pid_ <= 0) return false;
-  // First move the socket, so that no client connects after the others are disconnected below. Redis uses the
-  // directory, not its name.
+  // First move the socket, so that no client reconnects after all are disconnected below. The running server keeps the
+  // directory, whatever its name is.
   std::error_code ignored;
   const std::filesystem::path there = new_directory();
   std::filesystem::rename(directory_, there, ignored);
@@ -203,7 +203,7 @@ bool RedisServer::make_idle() {
 void RedisServer::spawn(const std::vector<std::string>& more) {
   std::vector<std::string> words{
       "redis-server",      "--port",    "0",        "--unixsocket", socket().string(), "--save", "", "--dir",
-      directory_.string(), "--logfile", "redis.log"};  // in that directory, also when it has another name
+      directory_.string(), "--logfile", "redis.log"};  // relative to the directory, which may be renamed
   if (has_users_) {
     const std::vector<std::string> users = published_users();
     words.insert(words.end(), users.begin(), users.end());
@@ -225,7 +225,8 @@ void RedisServer::start(const std::vector<std::string>& more) {
   if (!await_answer(false)) has_users_ = false;
 }
 
-/// Until it answers to more than that it is loading, or also to that; false when it wants a password.
+/// Waits until the server accepts commands or, with `loading`, reports that it is loading; false if it requires a
+/// password.
 bool RedisServer::await_answer(bool loading) {
   Redis redis(address_of(*this), std::chrono::seconds(5));
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);

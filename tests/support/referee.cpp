@@ -23,13 +23,13 @@ std::string feed_id(const std::string& url) {
   return text.data();
 }
 
-/// "feed-id=0123456789abcdef" of a User-Agent, without the name.
+/// The feed-id in a User-Agent: "0123456789abcdef" of "feed-id=0123456789abcdef".
 std::string named_id(const std::string& agent) {
   const std::size_t at = agent.find("feed-id=");
   return at == agent.npos ? "" : agent.substr(at + 8, 16);
 }
 
-/// The lines of a request, the first apart; names in lower case.
+/// The header fields of a request, without its first line; names in lower case.
 std::vector<std::pair<std::string, std::string>> lines_of(const std::string& head) {
   std::vector<std::pair<std::string, std::string>> lines;
   std::size_t at = head.find("\r\n") + 2;
@@ -153,7 +153,7 @@ void Referee::judge_request(Feed& feed, const ServedRequest& request, const std:
   const bool bare = match.empty() && since.empty();
   check("P1", exact || bare, said);
   check("P3", exact || bare || feed.said.url == url, said);
-  if (bare && !exact && (feed.broken || feed.unchanged_since.count() != 0)) {  // a probe of stuck validators
+  if (bare && !exact && (feed.broken || feed.unchanged_since.count() != 0)) {  // a probe of validators that seem stuck
     using std::chrono::days;
     const bool stuck = feed.broken || now_ - feed.unchanged_since >= days(14);
     check("P5", stuck && now_ - feed.probed >= days(1), said);
@@ -192,7 +192,7 @@ void Referee::judge_request(Feed& feed, const ServedRequest& request, const std:
   check("P18", true, {});
 }
 
-/// HTTP G1–G3. `url`: the page that comes next.
+/// Judges the request for a page of older posts by HTTP G1–G3. `url`: the requested page.
 void Referee::judge_page(Feed& feed, const std::string& url) {
   const auto said = [&] {
     return feed.name + ": page " + url + " " + hours(now_ - feed.asked) + " after the last request";
@@ -203,7 +203,7 @@ void Referee::judge_page(Feed& feed, const std::string& url) {
   check("G3", host_of(url) == host_of(feed.url), said);
 }
 
-/// A request to a host begins.
+/// Judges the start of a request to a host.
 void Referee::judge_start(Host& host, const Feed& feed) {
   const auto said = [&] {
     return feed.name + ": " + feed.url + " " + hours(now_ - host.started) + " after the last request to its host";
@@ -220,7 +220,7 @@ void Referee::judge_start(Host& host, const Feed& feed) {
   host.started = now_;
 }
 
-/// HTTP H4, H5, H10, H11: what follows for the other feeds of a host.
+/// Records what an answer means for the other feeds of its host: HTTP H4, H5, H10, H11.
 void Referee::note_answer(Host& host, const Feed& feed, const Answer& answer) {
   using std::chrono::minutes;
   host.rests_until = now_ + answer.host_rest;
@@ -237,7 +237,7 @@ void Referee::note_answer(Host& host, const Feed& feed, const Answer& answer) {
     host.refused_until = until;
     return;
   }
-  if (host.closed) {  // the request was the probe
+  if (host.closed) {  // this request was the probe
     host.closed = false;
     host.refused_by.clear();
     host.slow = Milliseconds(2);
@@ -300,14 +300,14 @@ Response Referee::answer(const ServedRequest& request) {
   visit.url = url;
   visit.conditional = !request.header("If-None-Match").empty() || !request.header("If-Modified-Since").empty();
   Answer ruled = feed->habit(visit);
-  if (is_page) return ruled.response;  // it touches nothing of the feed's own document
+  if (is_page) return ruled.response;  // a page does not affect the feed's own document
   if (ruled.response.status == 304) ++feed->polls.not_modified;
 
   feed->hop.clear();
   for (const auto& [name, value] : ruled.response.headers) {
     if (name == "Location") feed->hop = value;
   }
-  if (!feed->hop.empty()) return ruled.response;  // the rules are those of the final answer
+  if (!feed->hop.empty()) return ruled.response;  // the rules follow from the final answer
 
   if (spacing_.count() != 0) note_answer(host, *feed, ruled);
   feed->pages = ruled.pages;
@@ -326,7 +326,7 @@ Response Referee::answer(const ServedRequest& request) {
     if (!ruled.said.last_modified.empty()) feed->said.last_modified = ruled.said.last_modified;
   }
   if (!ruled.moved_to.empty()) feed->url = ruled.moved_to;
-  // The spread of HTTP P12 is added to the decided time; and deciding takes real time while this clock stands still.
+  // HTTP P12 adds a spread to the decided time. Deciding also takes real time, while this clock stands still.
   const Seconds latest = std::max(ruled.latest, ruled.earliest);
   const Seconds spread = std::clamp(latest / 10, Seconds(6), Seconds(1800));
   feed->rule = ruled.rule;

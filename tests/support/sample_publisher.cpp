@@ -1,6 +1,7 @@
-// A publisher on loopback for trying things out: one blog in each feed format, a new or edited post every few seconds,
-// and as many generated feeds as requested; with --hub-ca a hub that pushes the blogs; with --name on all addresses,
-// under that name for other machines. Its content depends on the clock alone, so a restart continues where it was.
+// A publisher on loopback for trying things out: one blog in each feed format, with a new or edited post every few
+// seconds, and as many generated feeds as requested. With --hub-ca a hub pushes the blogs; with --name it listens on
+// all addresses and uses that name in URLs, for other machines. Its content depends only on the clock, so a restart
+// continues where it was.
 
 #include <algorithm>
 #include <array>
@@ -36,16 +37,16 @@ constexpr std::uint16_t usual_port = 8799;
 constexpr std::uint64_t posts_shown = 10;
 
 struct Arguments {
-  std::optional<std::uint16_t> port;  ///< none: the usual one or the next that is free
+  std::optional<std::uint16_t> port;  ///< none: the usual port, or the next free one
   std::chrono::milliseconds interval = std::chrono::seconds(3);
   std::size_t feeds = 0;
   std::chrono::milliseconds delay{0};
   std::string print_urls;
-  std::string name;    ///< host of its addresses, "" = 127.0.0.1, and then it listens there alone
-  std::string hub_ca;  ///< file for the authority of its hub's certificate, "" = it has no hub
+  std::string name;    ///< host in the URLs; "" = 127.0.0.1, the only address it then listens on
+  std::string hub_ca;  ///< file for the CA of the hub's certificate; "" = no hub
 };
 
-/// One post in the state it is in now.
+/// One post in its current state.
 struct Post {
   std::uint64_t number = 0;
   unsigned edits = 0;
@@ -53,7 +54,7 @@ struct Post {
   std::string title, text, author, category;
 };
 
-/// Where it is published, and the hub that pushes it, "" = none.
+/// Base of the URLs, and the hub that pushes the blogs; `hub` is "" if there is none.
 struct Site {
   std::string base, hub;
 };
@@ -63,7 +64,7 @@ struct Blog {
   std::string (*write)(const Blog&, const Site& site, const std::vector<Post>& posts);
 };
 
-// What happens when: at each tick one blog, in turn, gets a new post; each fourth time it edits its newest instead.
+// The schedule: at each tick one blog, in turn, publishes a post; every fourth time it edits its newest one instead.
 
 constexpr bool is_edit(std::uint64_t turn) {
   return turn % 4 == 3;
@@ -72,7 +73,7 @@ constexpr std::uint64_t posts_until(std::uint64_t turns) {
   return turns - turns / 4;
 }
 
-/// The turn in which post `number` appeared.
+/// The turn in which post `number` was published.
 constexpr std::uint64_t turn_of_post(std::uint64_t number) {
   return number / 3 * 4 + number % 3;
 }
@@ -133,7 +134,7 @@ Post post_of(std::uint64_t blog, std::uint64_t number, std::uint64_t turns, cons
   }
   const std::uint64_t turn = turn_of_post(number);
   post.published = post.updated = time_of_turn(turn);
-  if (is_edit(turn + 1) && turn + 1 < turns) {  // the newest one at the time of the edit
+  if (is_edit(turn + 1) && turn + 1 < turns) {  // it was the newest post at the time of the edit
     post.edits = 1;
     post.updated = time_of_turn(turn + 1);
     post.text += " (Edited to add: the plums were excellent.)";
@@ -164,7 +165,7 @@ std::string escaped(std::string_view text) {
   return result;
 }
 
-/// For JSON: our texts hold no control characters.
+/// A JSON string; our texts contain no control characters.
 std::string in_quotes(std::string_view text) {
   std::string result = "\"";
   for (const char c : text) {
@@ -340,7 +341,7 @@ constexpr std::array<Blog, 7> blogs = {{
     {"feed.json", "application/feed+json", "Choir Practice", "Tuesdays at seven, bring biscuits", write_json11},
 }};
 
-/// Which posts a blog shows now, newest first.
+/// The posts that a blog shows now, newest first.
 std::vector<Post> posts_of(std::size_t blog, std::chrono::milliseconds interval) {
   const auto since_epoch =
       std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::system_clock::now().time_since_epoch());
@@ -386,7 +387,7 @@ Response blog_response(std::size_t index, const ServedRequest& request, const Si
   return response;
 }
 
-/// Feed `number` of many: never changes.
+/// Generated feed `number`, which never changes.
 Response generated_response(std::size_t number, const ServedRequest& request, const Site& site,
                             const Arguments& arguments) {
   const sys_seconds start{std::chrono::sys_days(std::chrono::year(2026) / 1 / 1)};
@@ -445,7 +446,7 @@ std::optional<std::uint64_t> number_of(std::string_view text) {
   return number;
 }
 
-/// "3s", "500ms"; a bare number is seconds.
+/// Parses "3s" or "500ms"; a plain number is seconds.
 std::optional<std::chrono::milliseconds> duration_of(std::string_view text) {
   if (text.ends_with("ms")) {
     const auto number = number_of(text.substr(0, text.size() - 2));
@@ -458,7 +459,7 @@ std::optional<std::chrono::milliseconds> duration_of(std::string_view text) {
   return std::chrono::seconds(*number);
 }
 
-/// Nothing when they make no sense.
+/// Empty if the arguments are invalid.
 std::optional<Arguments> parse(int count, char** values) {
   Arguments arguments;
   for (int i = 1; i < count; i += 2) {
@@ -484,12 +485,12 @@ std::optional<Arguments> parse(int count, char** values) {
       return std::nullopt;
     }
   }
-  // The hub and its certificate are 127.0.0.1's.
+  // The hub and its certificate are only for 127.0.0.1.
   if (!arguments.name.empty() && !arguments.hub_ca.empty()) return std::nullopt;
   return arguments;
 }
 
-/// On the port asked for; when none was, on the usual one or one of those after it.
+/// Listens on the requested port; if none was requested, on the usual one or one of the hundred after it.
 std::unique_ptr<HttpServer> listen(const Arguments& arguments) {
   using boost::asio::ip::address_v4;
   const address_v4 address = arguments.name.empty() ? address_v4::loopback() : address_v4::any();
@@ -503,8 +504,8 @@ std::unique_ptr<HttpServer> listen(const Arguments& arguments) {
   }
 }
 
-/// A hub that pushes the blogs over https. It forgets its subscribers when it ends: each run has its own address, so
-/// that clients that read a blog again subscribe again.
+/// A hub that pushes the blogs over https. It loses its subscribers when it ends. Each run has another hub URL, so that
+/// clients subscribe again when they next read a blog.
 class SampleHub {
  public:
   SampleHub(const std::string& ca_file, std::uint16_t port)
@@ -513,7 +514,7 @@ class SampleHub {
   }
   std::string url() const { return hub_.url(); }
 
-  /// Publishes the change of this tick.
+  /// Publishes the change of a tick.
   void push(std::uint64_t tick, const Site& site, std::chrono::milliseconds interval) {
     const Blog& blog = blogs[tick % blogs.size()];
     const std::string topic = self_of(blog, site.base);
@@ -535,7 +536,7 @@ class SampleHub {
   WebSubHub hub_;
 };
 
-/// Until the signal comes; at each tick it pushes.
+/// Waits for the signal, and lets the hub push at each tick.
 void wait_and_push(const sigset_t& stop, SampleHub* hub, const Site& site, std::chrono::milliseconds interval) {
   using std::chrono::milliseconds;
   int signal = 0;
@@ -561,7 +562,7 @@ int run(const Arguments& arguments) {
   sigemptyset(&stop);
   sigaddset(&stop, SIGTERM);
   sigaddset(&stop, SIGINT);
-  pthread_sigmask(SIG_BLOCK, &stop, nullptr);  // before the server's thread exists
+  pthread_sigmask(SIG_BLOCK, &stop, nullptr);  // blocked before any thread starts
 
   const std::unique_ptr<HttpServer> server = listen(arguments);
   std::optional<SampleHub> hub;

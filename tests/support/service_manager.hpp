@@ -1,4 +1,4 @@
-// The listener on $NOTIFY_SOCKET.
+// A service manager's end of $NOTIFY_SOCKET.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@ namespace feedmill::test {
 
 class ServiceManager {
  public:
-  /// `name`: a path, or an abstract name that begins with '@'.
+  /// `name`: a path, or an abstract name, which begins with '@'.
   explicit ServiceManager(const std::string& name) : fd_(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0)) {
     sockaddr_un address{};
     address.sun_family = AF_UNIX;
@@ -24,7 +24,7 @@ class ServiceManager {
     const auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + name.size());
     EXPECT_EQ(::bind(fd_.get(), reinterpret_cast<sockaddr*>(&address), size), 0);
   }
-  /// The next datagram, "" when there is none.
+  /// The next datagram; "" if there is none.
   std::string heard() {
     char text[4096];
     const auto size = ::recv(fd_.get(), text, sizeof text, MSG_DONTWAIT);

@@ -1,5 +1,5 @@
-// Preloaded into a redis-server, it makes the wall clock stand where a test has put it: at the microseconds in the
-// first 8 bytes of the file that SET_CLOCK names. Waiting goes by the monotonic clock, which stays as it is.
+// Preloaded into a redis-server, it sets the wall clock to a time that the test chooses: the microseconds in the first
+// 8 bytes of the file named by SET_CLOCK. Waits use the monotonic clock, which is unaffected.
 #include <atomic>
 #include <cstdint>
 #include <cstdlib>

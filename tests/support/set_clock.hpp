@@ -1,4 +1,4 @@
-// A redis-server whose clock stands still until a test advances it: weeks of gates and schedules in seconds.
+// A redis-server with a clock that stands still until a test advances it: weeks of gates and schedules take seconds.
 #pragma once
 
 #include <atomic>
@@ -30,7 +30,7 @@ class ClockedRedis {
     set(begin);
     setenv("SET_CLOCK", path.c_str(), 1);
     setenv("LD_PRELOAD", FEEDMILL_SET_CLOCK, 1);
-    server_ = std::make_unique<RedisServer>(std::vector<std::string>{"--loglevel", "warning"});  // of its own
+    server_ = std::make_unique<RedisServer>(std::vector<std::string>{"--loglevel", "warning"});  // not reused
     unsetenv("LD_PRELOAD");
     unsetenv("SET_CLOCK");
   }

@@ -22,7 +22,7 @@ using Table = std::map<std::string, std::string>;
 
 class Connection {
  public:
-  /// A server that was just started again may still be loading: it is waited for.
+  /// Waits while a restarted server is still loading.
   explicit Connection(const std::string& url) : redis_(address_of(url), std::chrono::seconds(10)) {
     if (url.find("+cluster://") != std::string::npos) prefix_ = "{" + tag_of(Partition()) + "}:";
     const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
@@ -34,7 +34,7 @@ class Connection {
     }
   }
 
-  /// Keys as on one server, or as ids have them.
+  /// Runs a command with its key named as on a single server, or with the cluster's prefix.
   Reply ask(std::vector<std::string> words) {
     const bool names_key = words.size() > 1 && words[0] != "SCAN" && !words[1].starts_with(prefix_);
     if (names_key) words[1].insert(0, prefix_);
@@ -58,7 +58,7 @@ class Connection {
   }
 
   Redis redis_;
-  std::string prefix_;  // of all keys, in a cluster
+  std::string prefix_;  // the prefix of all keys in a cluster
 };
 
 std::int64_t number(const std::string& text) {
@@ -67,7 +67,7 @@ std::int64_t number(const std::string& text) {
   return value;
 }
 
-/// "1763690000000-3" as a pair that can be compared.
+/// "1763690000000-3" as a pair of numbers, for comparison.
 std::pair<std::int64_t, std::int64_t> stream_id(const std::string& id) {
   const auto dash = std::min(id.find('-'), id.size());
   return {number(id.substr(0, dash)), dash < id.size() ? number(id.substr(dash + 1)) : 0};
@@ -84,7 +84,7 @@ std::vector<std::string> all_keys(Connection& redis) {
   return {keys.begin(), keys.end()};
 }
 
-/// The events of one post in the stream.
+/// The stream's events about one post.
 struct Told {
   std::size_t created = 0, trimmed = 0;
   std::vector<std::int64_t> revisions;
@@ -111,7 +111,7 @@ class Witness {
  private:
   void wrong(const std::string& what) { wrongs_.push_back(what); }
 
-  /// RELIABILITY I5, and that the records hang together.
+  /// RELIABILITY I5, and that each record refers to the one before it.
   void look_at_stream() {
     std::string last, from = "-";
     for (;;) {
@@ -261,7 +261,7 @@ class Witness {
       wrong("I6: the states count " + std::to_string(counted) + " feeds of " + std::to_string(feeds_.size()));
   }
 
-  /// RELIABILITY I2, I3, I13: no key that belongs to nothing, every number used once.
+  /// RELIABILITY I2, I3, I13: every key belongs to something, every number is used once.
   void look_at_keys() {
     static const std::set<std::string> single{"ids:Entry",
                                               "feeds",
@@ -319,7 +319,7 @@ class Witness {
             " posts");
   }
 
-  /// RELIABILITY I4, its second half.
+  /// The second half of RELIABILITY I4.
   void look_at_timeline() {
     const Table timeline = redis_.table({"ZRANGE", "zchannel:" + timeline_ + ":posts", "0", "-1", "WITHSCORES"});
     std::size_t missing = 0;
@@ -363,7 +363,7 @@ std::string wrongs_text(const std::string& redis_url, const GroundTruth& truth, 
 
 namespace {
 
-/// The store's own record, without the figures that the fleet's leader updates from time to time.
+/// The store's own record, without the figures that the fleet's leader updates now and then.
 std::string about_store(Connection& redis) {
   const std::vector<std::string> fields = redis.list({"HGETALL", "meta:store"});
   std::set<std::string> kept;

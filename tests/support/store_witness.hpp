@@ -1,5 +1,5 @@
-// Inspects a store without the product's code and reports faults: the invariants of RELIABILITY §2 against the content
-// that a publisher really served.
+// Inspects a store without using the product's code: checks the invariants of RELIABILITY §2 against what a publisher
+// really served.
 #pragma once
 
 #include <map>
@@ -11,22 +11,23 @@
 namespace feedmill::test {
 
 enum class Stage {
-  any,        ///< any state at the time of the stop
-  caught_up,  ///< every document of the publisher is stored, no worker is active, everything is delivered
-  restored    ///< as caught_up after Redis lost a suffix: posts since dropped from the documents cannot be recovered
+  any,        ///< any state in which processes may have been stopped
+  caught_up,  ///< every document of the publisher is stored, all events are delivered, and no worker is active
+  restored    ///< caught_up, after Redis lost its latest writes: posts that left the documents since cannot be
+              ///< recovered
 };
 
-/// Each way in which the store is not as it must be, in words: RELIABILITY I1–I6, I11, I13 and I15, every post
-/// once in the store and created once in the stream. `timeline`: a channel that follows all feeds, "" for none. The
-/// feeds' trims are those of the default retention. Empty when all is well.
+/// The violations of RELIABILITY I1–I6, I11, I13 and I15 in words; empty if there are none. Each post must be stored
+/// once, and created once in the stream. `timeline`: a channel that follows all feeds, "" for none. Assumes default
+/// retention.
 std::vector<std::string> wrongs(const std::string& redis_url, const GroundTruth& truth, Stage stage,
                                 const std::string& timeline = "");
-/// The same as one text, a line each, at most twenty.
+/// wrongs() as one text, one violation per line, at most twenty.
 std::string wrongs_text(const std::string& redis_url, const GroundTruth& truth, Stage stage,
                         const std::string& timeline = "");
 
-/// A digest of each key that refreshing and delivering writes, worker's own keys and hosts' apart. The server must have
-/// been started with "--enable-debug-command yes".
+/// A digest of each key that refreshing and delivering writes, except keys of workers and hosts. Requires a server
+/// started with "--enable-debug-command yes".
 std::map<std::string, std::string> fingerprint(const std::string& redis_url);
 
 }  // namespace feedmill::test

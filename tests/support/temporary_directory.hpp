@@ -1,4 +1,4 @@
-// A directory of its own for a test.
+// A temporary directory for a test.
 #pragma once
 
 #include <filesystem>
@@ -9,7 +9,7 @@
 
 namespace feedmill::test {
 
-/// A new, empty directory below the system's temporary one; removed with all it holds when this is destroyed.
+/// A new, empty directory in the system's temporary one; removed with its content on destruction.
 class TemporaryDirectory {
  public:
   TemporaryDirectory() {

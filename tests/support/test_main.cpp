@@ -1,5 +1,5 @@
-// main() of the tests whose suites share a process. Run by ctest, each test has its own time limit and is named when it
-// exceeds it; run by hand, as in a debugger, it has none.
+// main() for suites that share a process. Under ctest each test has a time limit, and one that exceeds it is named;
+// without ctest, as in a debugger, there is no limit.
 #include <array>
 #include <charconv>
 #include <cstdio>
@@ -12,7 +12,7 @@
 
 namespace {
 
-std::array<char, 1024> too_slow;  // prepared message: a signal handler cannot compose one
+std::array<char, 1024> too_slow;  // the message, prepared because a signal handler cannot format one
 
 class TimeLimit : public testing::EmptyTestEventListener {
  public:
@@ -45,6 +45,6 @@ int main(int argc, char** argv) {
   testing::UnitTest& all = *testing::UnitTest::GetInstance();
   all.listeners().Append(new TimeLimit(seconds));
   const int failed = RUN_ALL_TESTS();
-  constexpr int skipped = 77;  // as tests/suites.cmake tells ctest
+  constexpr int skipped = 77;  // the code that tests/suites.cmake gives ctest
   return failed == 0 && all.skipped_test_count() > 0 && all.successful_test_count() == 0 ? skipped : failed;
 }

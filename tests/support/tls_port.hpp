@@ -1,4 +1,4 @@
-// A TLS port of a test's redis-server, with certificates made for it.
+// A TLS port for a test's redis-server, with its own certificates.
 #pragma once
 
 #include <cstdint>
@@ -10,38 +10,39 @@
 
 namespace feedmill::test {
 
-/// Whether feedmill speaks TLS to Redis in this build: hiredis 1.0 and later. Without it there is nothing to connect.
+/// Whether this build supports TLS to Redis, which takes hiredis 1.0 or later. Otherwise nothing can connect.
 bool redis_tls_is_built();
 
-/// Opens the port on 127.0.0.1; it stays open until the server ends.
+/// Opens the port on 127.0.0.1. It stays open until the server ends.
 class TlsPort {
  public:
-  /// A certificate for 127.0.0.1 and localhost.
+  /// Wish for a certificate for 127.0.0.1 and localhost.
   static CertificateWish usual();
 
-  /// `server` outlives this; its directory holds the files.
+  /// `server` must outlive this object; its directory holds the files.
   explicit TlsPort(const RedisServer& server, const CertificateWish& wish = usual());
 
-  /// Another certificate from now on; connections that are there stay.
+  /// Switches to another certificate; existing connections stay.
   void present(const CertificateWish& wish);
-  /// Whether clients must show certificates of the authority, from now on.
+  /// Sets whether clients must present certificates of the authority.
   void ask_for_certificates(bool ask);
-  /// As Redis has it: "TLSv1.2", "TLSv1.3", both with a space between them.
+  /// Sets the protocol versions in Redis' notation: "TLSv1.2", "TLSv1.3", or both with a space between them.
   void speak(const std::string& versions);
 
-  /// The server's CA; clients that trust it can connect.
+  /// The CA of the server's certificate; clients that trust it can connect.
   const Authority& authority() const { return authority_; }
   std::uint16_t port() const { return port_; }
-  /// As a user of deploy/redis/users.acl (RedisServer::url_of).
+  /// rediss:// URL for a user of deploy/redis/users.acl (RedisServer::url_of).
   std::string url(const std::string& host = "127.0.0.1", const std::string& user = "feedmill") const;
 
-  /// With these the server opens it at its next start (RedisServer::start).
+  /// Arguments with which the server opens the port again at its next start (RedisServer::start).
   std::vector<std::string> arguments() const;
 
-  /// Writes both next to the server's files: the paths of a certificate and its key.
+  /// Paths of a certificate and its key.
   struct Files {
     std::string certificate, key;
   };
+  /// Writes a certificate and its key into the server's directory.
   Files write(const std::string& name, const Identity& identity) const;
 
  private:

@@ -85,7 +85,7 @@ std::size_t WatchedRedis::primary() const {
 
 void WatchedRedis::hand_over() const {
   const std::size_t before = primary();
-  await_or_abort("watched redis: sentinels hand over", [&] {  // they give up what takes longer than failover-timeout
+  await_or_abort("watched redis: sentinels hand over", [&] {  // repeated, because they give up after failover-timeout
     if (primary() != before) return true;
     ask_sentinel(0, {"SENTINEL", "FAILOVER", "mymaster"});
     return false;

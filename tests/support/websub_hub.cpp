@@ -135,7 +135,7 @@ Response WebSubHub::receive(const ServedRequest& request) {
     response.body = habits_.body;
     if (habits_.status / 100 == 2 && habits_.verifies) tasks_.push_back({wish, habits_});
     requests_.push_back(std::move(wish));
-    changed_.notify_all();  // while locked: a test that saw the request may destroy the hub
+    changed_.notify_all();  // under the lock, because a test that sees the request may destroy the hub
   }
   return response;
 }

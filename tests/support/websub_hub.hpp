@@ -1,4 +1,4 @@
-// A WebSub hub (W3C Recommendation, §5–§7) that keeps the rules until told to break them. It runs on an HttpServer,
+// A WebSub hub (W3C Recommendation, §5–§7) that follows the rules unless told to break them. It runs on an HttpServer,
 // which may also serve the publisher's documents.
 #pragma once
 
@@ -20,66 +20,68 @@
 
 namespace feedmill::test {
 
-/// A request to subscribe or unsubscribe as it came.
+/// A received request to subscribe or unsubscribe.
 struct HubRequest {
-  std::string mode, topic, callback, secret, lease_seconds;  ///< "" when absent
-  std::vector<std::pair<std::string, std::string>> fields;   ///< all of them, decoded
+  std::string mode, topic, callback, secret, lease_seconds;  ///< "" if absent
+  std::vector<std::pair<std::string, std::string>> fields;   ///< all form fields, decoded
   ServedRequest request;
 };
 
-/// A subscriber whose intent has been verified.
+/// A subscriber that confirmed its request.
 struct HubSubscriber {
   std::string callback, topic, secret;
-  std::string lease_seconds;  ///< as sent in the verification
+  std::string lease_seconds;  ///< as sent in the verification request
   std::chrono::steady_clock::time_point end = std::chrono::steady_clock::time_point::max();
 };
 
-/// What the hub does with requests; nothing set: as the Recommendation says.
+/// How the hub treats requests; the defaults follow the Recommendation.
 struct HubHabits {
   using Header = std::pair<std::string, std::string>;
 
-  int status = 202;                      ///< of the answer to a request; anything but 2xx: nothing follows
-  std::vector<Header> headers{};         ///< of that answer: Location, Retry-After
-  std::string body{};                    ///< of that answer
-  bool verifies = true;                  ///< false: silent after its answer
-  unsigned verifications = 1;            ///< how often each request is verified
-  std::string lease_seconds = "864000";  ///< told when verifying; "" = the field is left out
-  std::string topic{}, mode{};           ///< claimed when verifying in place of the real ones
-  std::string denies{};                  ///< denies with this reason in place of verifying
+  int status = 202;                      ///< of the response to a request; only 2xx leads to a verification
+  std::vector<Header> headers{};         ///< of that response, such as Location, Retry-After
+  std::string body{};                    ///< of that response
+  bool verifies = true;                  ///< false: sends nothing after the response
+  unsigned verifications = 1;            ///< how often it verifies each request
+  std::string lease_seconds = "864000";  ///< sent in the verification; "" = the field is omitted
+  std::string topic{}, mode{};           ///< sent in the verification instead of the requested ones
+  std::string denies{};                  ///< denies the request for this reason instead of verifying it
 };
 
-/// "sha256=" and the HMAC in lower-case hex; any method that OpenSSL knows: sha1, sha256, sha384, sha512, md5.
+/// X-Hub-Signature: the method, "=" and the HMAC in lower-case hex. Accepts any method that OpenSSL knows: sha1,
+/// sha256, sha384, sha512, md5.
 std::string hub_signature(std::string_view method, std::string_view secret, std::string_view body);
 
-/// All members may be called from any thread. Verifications are sent by a thread of its own, one after the other.
+/// All members may be called from any thread. One thread sends the verifications in sequence.
 class WebSubHub {
  public:
-  /// Answers on `path` of the server, which outlives it.
+  /// Serves `path` of the server, which must outlive the hub.
   explicit WebSubHub(HttpServer& server, std::string path = "/hub");
   ~WebSubHub();
   WebSubHub(const WebSubHub&) = delete;
   WebSubHub& operator=(const WebSubHub&) = delete;
 
   std::string url() const { return server_.url(path_); }
-  /// From the next request on.
+  /// Sets the habits for later requests.
   void behave(HubHabits habits);
 
   std::vector<HubRequest> requests() const;
-  /// Those that are subscribed to a topic now.
+  /// The current subscribers of a topic.
   std::vector<HubSubscriber> subscribers(const std::string& topic) const;
-  /// Waits until `topic` has so many subscribers, for 30 s at most; whether it has.
+  /// Waits until `topic` has this many subscribers; false after 30 s.
   bool await_subscribers(const std::string& topic, std::size_t count) const;
-  /// Waits until so many requests came and all that was to be sent because of them has been sent and answered.
+  /// Waits until this many requests have arrived, and everything sent because of them has been answered; false after 30
+  /// s.
   bool await_requests(std::size_t count) const;
-  /// The answers to its verifications and denials, in their order.
+  /// The responses to verifications and denials, in order.
   std::vector<HttpAnswer> verifications() const;
 
-  /// Delivers to every subscriber of the topic with a running lease, signed if there is a secret. Returns the answers;
-  /// a subscriber that answers 410 is removed.
+  /// Delivers to every subscriber of the topic with an unexpired lease, signed if there is a secret. Returns the
+  /// responses; removes subscribers that respond with 410.
   std::vector<HttpAnswer> publish(const std::string& topic, const std::string& body,
                                   const std::string& content_type = "application/atom+xml",
                                   std::string_view method = "sha256");
-  /// Sends one verification as given; nothing is stored.
+  /// Sends one verification request with these parameters; stores nothing.
   static HttpAnswer verify(const std::string& callback,
                            const std::vector<std::pair<std::string, std::string>>& parameters,
                            std::string_view http_method = "GET");
