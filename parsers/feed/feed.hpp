@@ -197,7 +197,7 @@ struct Source : Common {
 /// One post of a feed.
 struct Entry : Common {
   /// The post's identity within its feed, never empty: `id`, else `link`, else "digest:" and a hash of title, date and
-  /// content (DESIGN §5). Over 1 KiB it becomes "sha256:<hex>" (SECURITY T19). Derived, never random.
+  /// content (DESIGN §5). Over 1 KiB it becomes "sha256:<hex>" (SECURITY §3). Derived, never random.
   std::string guid;
   std::optional<bool> guid_is_permalink;
   Text summary;

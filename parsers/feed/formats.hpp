@@ -67,7 +67,7 @@ void normalise(Feed& feed, const NormaliseOptions& options, Allowance& allowance
 /// normalise() for values that do not come from a document: entered by an operator, or stored.
 void normalise(Feed& feed, const NormaliseOptions& options);
 
-/// The stored form of a guid that is too long to keep: "sha256:<hex>" (SECURITY T19).
+/// The stored form of a guid that is too long to keep: "sha256:<hex>" (SECURITY §3).
 std::string hashed_guid(std::string_view guid);
 
 /// A guid as it is stored: hashed if over 1 KiB.

@@ -25,7 +25,7 @@ struct HubLinks {
 };
 
 /// Hubs and topic from a document and its Link headers. If the headers name a hub, the hubs of the body are ignored.
-/// The topic comes from where the hubs are, else from the other place, else it is the final URL (WEBSUB D1, D2).
+/// The topic comes from where the hubs are, else from the other place, else it is the final URL (WEBSUB §2).
 /// `link_header`: all Link lines, joined by ", "; `url`: the final URL, absolute; `body_hubs` and `body_self` are
 /// absolute. Invalid hubs and topics (another scheme, credentials, more than 2048 bytes, spaces) are ignored. Linear,
 /// pure.

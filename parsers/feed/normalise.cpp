@@ -510,7 +510,7 @@ class Normaliser {
     }
   }
 
-  // SECURITY L6: an entry inherits authors from its source or feed, and the feed's language. The value is held once,
+  // An entry inherits authors from its source or feed, and the feed's language. The value is held once,
   // but stored with each post, so each post is charged for it.
   void inherit(Entry& entry) {
     if (entry.authors.empty() && inherits_authors(feed_.format)) {

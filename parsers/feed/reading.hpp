@@ -114,7 +114,7 @@ inline Reading kept(Reading in) {
   return in;
 }
 
-/// Target::take() for an element. The element that set the field before becomes an extension (SECURITY L7).
+/// Target::take() for an element. The element that set the field before becomes an extension.
 bool take(const Reading& in, Slot slot, bool last_wins = false);
 
 /// The value of a rarely used field, created if needed.

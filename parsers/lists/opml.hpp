@@ -53,7 +53,7 @@ struct Opml {
 /// Reads an OPML file in any state; from a broken one, the outlines that can be recognised.
 ///
 /// An outline is a feed if it has `xmlUrl` in any case, or `url` and the type rss or atom. The file is read tag by tag,
-/// not as a tree: no DTD, no external or expanding entities, no recursion (SECURITY T13, T14). Reading stops with a
+/// not as a tree: no DTD, no external or expanding entities, no recursion (SECURITY T13, T18). Reading stops with a
 /// problem before it takes more memory than limits::reading_cost, `bytes` included. Each row is charged three times, so
 /// that callers that convert rows one by one also stay within that. Pure and reentrant; linear in `bytes`; throws only
 /// std::bad_alloc.

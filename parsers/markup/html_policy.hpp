@@ -9,8 +9,8 @@
 
 namespace feedmill {
 
-/// How much of an entry's markup is kept (SECURITY §4). `strict`: by rules SECURITY S1–S13. `classic`: by feedparser's
-/// lists, for comparison only, never stored. `raw`: everything.
+/// How much of an entry's markup is kept (SECURITY §4). `strict`: by rules SECURITY S1, S4, S5, S7, S8, S10, S13.
+/// `classic`: by feedparser's lists, for comparison only, never stored. `raw`: everything.
 enum class HtmlPolicy { strict, classic, raw };
 
 /// One row of the element table.
@@ -19,7 +19,7 @@ struct HtmlElement {
     strict = 1,         ///< kept by policy strict (SECURITY S1)
     classic = 2,        ///< kept by policy classic
     empty = 4,          ///< void: has no content and no end tag
-    drop = 8,           ///< strict drops the element with its content (SECURITY S2)
+    drop = 8,           ///< strict drops the element with its content (SECURITY S1)
     drop_classic = 16,  ///< classic drops the element with its content
     raw_text = 32,      ///< its content is not markup (HTML §13.1.2)
     embeds = 64,        ///< replaced by a link to the resource it embeds (SECURITY S1)

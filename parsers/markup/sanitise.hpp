@@ -33,8 +33,9 @@ struct Sanitised {
 };
 
 /// Re-serialises `markup` with only the elements, attributes, URLs and CSS properties that the policy keeps (SECURITY
-/// S1–S14). The output is valid UTF-8 if the input is, with lower-case names, double-quoted attributes, every element
-/// closed, and at most 128 levels. Sanitising is idempotent. Linear time; memory ≤ input + output.
+/// S1, S4, S5, S7, S8, S10, S14). The output is valid UTF-8 if the input is, with lower-case names, double-quoted
+/// attributes, every element closed, and at most 128 levels. Sanitising is idempotent. Linear time; memory ≤ input +
+/// output.
 Sanitised sanitise(std::string_view markup, const SanitiseOptions& options);
 
 /// The declarations of a `style` attribute that policy `classic` keeps; "" if there are none or the style looks

@@ -414,7 +414,7 @@ std::optional<char> take_windows_byte(std::string_view& text) {
   return std::nullopt;
 }
 
-// SECURITY X6. Whether valid UTF-8 bytes are likely meant as UTF-8. Two such bytes may also be "É" before a closing
+// Whether valid UTF-8 bytes are likely meant as UTF-8. Two such bytes may also be "É" before a closing
 // quote.
 bool is_likely_utf8(std::string_view text) {
   const auto is = [&](auto test) {

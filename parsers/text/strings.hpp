@@ -210,7 +210,7 @@ inline std::size_t copy_until(char* to, std::string_view from, char stop) {
   return at;
 }
 
-/// Folds line ends and tabs, with the spaces around them, to one space (SECURITY X4); other spaces stay.
+/// Folds line ends and tabs, with the spaces around them, to one space (SECURITY X3); other spaces stay.
 inline void fold_lines(std::string& text) {
   static constexpr ByteSet line_ends("\n\t\r");
   if (line_ends.find_in(text) == std::string_view::npos) return;

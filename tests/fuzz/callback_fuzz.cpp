@@ -1,5 +1,5 @@
 // Any request to a callback, with any head, target and hub reason → the result stays within its limits (SECURITY W1,
-// W2, W3; WEBSUB S7).
+// W2, W1; WEBSUB S7).
 #include <algorithm>
 
 #include <boost/asio/buffer.hpp>

@@ -1,5 +1,5 @@
 // Any egress.allow, egress.deny, egress.ports and egress.nat64, one entry per line → rejected, or a policy that never
-// allows an address that is not a host's, and gives every caller the same verdict on an address (SECURITY E2, E5, E6).
+// allows an address that is not a host's, and gives every caller the same verdict on an address (SECURITY E2, E6).
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <string>

@@ -1,4 +1,4 @@
-// Any headers, one "Name: value" per line → the values that policy derives stay within their limits (HTTP C2, F1–F4,
+// Any headers, one "Name: value" per line → the values that policy derives stay within their limits (HTTP P1, P7,
 // H10, P1, P9).
 #include <string>
 #include <vector>

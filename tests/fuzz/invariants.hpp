@@ -1,4 +1,4 @@
-// Properties of everything that leaves parsers/ (SECURITY X1, X3). A violation aborts, which the fuzzer reports.
+// Properties of everything that leaves parsers/ (SECURITY X3). A violation aborts, which the fuzzer reports.
 #pragma once
 
 #include <cstdint>

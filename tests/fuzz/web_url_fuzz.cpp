@@ -1,4 +1,4 @@
-// Any text as a feed's URL or a redirect's target → rejected, or a canonical URL with an unambiguous host (HTTP C1, R2;
+// Any text as a feed's URL or a redirect's target → rejected, or a canonical URL with an unambiguous host (HTTP C1;
 // SECURITY E3, E4, T21).
 #include <string>
 

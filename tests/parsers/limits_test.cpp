@@ -1,4 +1,4 @@
-// Hostile sizes (SECURITY §3, L1): deep, wide or long input costs in proportion to its size and still gives a result.
+// Hostile sizes (SECURITY §3, T18): deep, wide or long input costs in proportion to its size and still gives a result.
 // worst_case.py measures the cost of adversarial shapes at growing sizes.
 #include <string>
 

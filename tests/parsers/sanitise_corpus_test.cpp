@@ -1,4 +1,4 @@
-// Properties of the sanitiser on real documents and on random markup (SECURITY S8, S11). tests/browser/ checks the
+// Properties of the sanitiser on real documents and on random markup (SECURITY S8, S1). tests/browser/ checks the
 // result in a browser.
 #include <filesystem>
 #include <fstream>
@@ -64,7 +64,7 @@ TEST(SanitiseCorpus, IsIdempotentOverRealDocuments) {
   EXPECT_GT(expect_all_idempotent(real), 10'000'000U);
 }
 
-// Markup with known visible words: a browser shows them in this order, except those in elements of SECURITY S2.
+// Markup with known visible words: a browser shows them in this order, except those in elements of SECURITY S1.
 struct WordyMarkup {
   std::string markup;
   std::vector<std::string> words;

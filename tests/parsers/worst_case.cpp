@@ -1,4 +1,4 @@
-// The cost of one adversarial document. worst_case.py runs it and counts the instructions (SECURITY T18, L2, S9).
+// The cost of one adversarial document. worst_case.py runs it and counts the instructions (SECURITY T18).
 //   feedmill_worst_case --list               prints the names of the shapes
 //   feedmill_worst_case SHAPE BYTES          reads a document of that shape and about that size with every reader
 //   feedmill_worst_case SHAPE BYTES memory   reads it only as the worker does; prints the document's size and the

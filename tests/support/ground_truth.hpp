@@ -1,5 +1,5 @@
 // A publisher that serves as ground truth: feeds that gain and change posts, and a record of everything it served and
-// of all requests (RELIABILITY C2).
+// of all requests (RELIABILITY I1, I2).
 #pragma once
 
 #include <cstddef>

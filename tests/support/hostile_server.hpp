@@ -1,5 +1,5 @@
 // Everything that a hostile or broken HTTP server may do, by name, on a real server, with the outcome that a fetch must
-// have (SECURITY T8–T11, HTTP §10).
+// have (SECURITY T8, T10, T11, HTTP §10).
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // A publisher that keeps score: it serves feeds with all kinds of behaviour, and judges each request by the rules of
-// HTTP §1–§6 that follow from its own answers. It shares no code with the product.
+// HTTP §3–§6 that follow from its own answers. It shares no code with the product.
 #pragma once
 
 #include <chrono>
