@@ -382,7 +382,7 @@ constexpr std::array rows{
 
 /// Whether long values of a field are split. Other fields are short, or read by scripts.
 bool is_cut(std::string_view name) {
-  return name == "why" || name == "last_detail" || name == "counts";
+  return name == "why" || name == "last_detail" || name == "counts" || name == "advert";
 }
 
 }  // namespace

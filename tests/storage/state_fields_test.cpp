@@ -147,6 +147,22 @@ TEST(StateFields, AreCutIntoPiecesThatAListpackTakes) {
   }
 }
 
+TEST(StateFields, CutWhatAHubFeedAdvertises) {
+  FeedState before, state;
+  state.push.advert = {"https://example.org/a/rather/long/path/to/feed.xml",
+                       {"https://hub.example.org/also/long/", "https://b.org/"},
+                       0};
+  std::map<std::string, std::string> hash;
+  Fields fields = stored(hash, changed_state_fields(before, state));
+  for (const auto& [name, value] : fields) EXPECT_LE(value.size(), 64U) << name;
+  EXPECT_EQ(read_state(fields).push.advert, state.push.advert);
+
+  std::string whole;
+  for (const char* name : {"advert", "advert.1", "advert.2"}) whole += hash[name];
+  const std::map<std::string, std::string> uncut{{"advert", whole}};
+  EXPECT_EQ(read_state({uncut.begin(), uncut.end()}).push.advert, state.push.advert) << "as earlier builds stored it";
+}
+
 // A script that postpones a feed overwrites the first piece.
 TEST(StateFields, DropPiecesAfterAShorterOrAWholeOne) {
   FeedState before, state;

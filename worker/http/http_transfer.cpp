@@ -337,10 +337,11 @@ int HttpTransfer::request(const char* peer, std::uint16_t port) {
 
 /// Called regularly while libcurl reads. Framing bytes (such as chunk extensions) appear in neither header nor body, so
 /// a server that sends nothing else is detected by the bytes received on the socket. Not for HTTP/2, where transfers
-/// share sockets.
+/// share sockets, nor for 304, which has no body.
 int HttpTransfer::look_at_progress() {
   const std::uint64_t content = head_.bytes() + body_.size();
-  if (!head_.is_whole() || paused_until_ || long_of(easy_.get(), CURLINFO_HTTP_VERSION) > CURL_HTTP_VERSION_1_1) {
+  if (!head_.is_whole() || paused_until_ || long_of(easy_.get(), CURLINFO_RESPONSE_CODE) == 304 ||
+      long_of(easy_.get(), CURLINFO_HTTP_VERSION) > CURL_HTTP_VERSION_1_1) {
     return 0;
   }
   if (content != content_seen_) {

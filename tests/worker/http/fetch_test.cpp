@@ -72,8 +72,8 @@ TEST_F(FetchTest, SendsTheGoldenRequest) {
             "Host: " +
                 address + "\r\n" + "User-Agent: " + user_agent("", "http://" + address + "/feed.xml?a=b") +
                 "\r\n"
-                "Accept: application/atom+xml, application/rss+xml, application/feed+json, application/rdf+xml, "
-                "application/xml;q=0.9, text/xml;q=0.9, application/json;q=0.8, */*;q=0.1\r\n"
+                "Accept: application/atom+xml, application/rss+xml, application/feed+json, application/xml, text/xml, "
+                "*/*;q=0.1\r\n"
                 "Accept-Encoding: gzip, br, zstd\r\n"
                 "\r\n");
 }

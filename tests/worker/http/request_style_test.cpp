@@ -29,8 +29,8 @@ using testing::HasSubstr;
 using testing::Not;
 
 const std::string accept_line =
-    "Accept: application/atom+xml, application/rss+xml, application/feed+json, application/rdf+xml, "
-    "application/xml;q=0.9, text/xml;q=0.9, application/json;q=0.8, */*;q=0.1\r\n";
+    "Accept: application/atom+xml, application/rss+xml, application/feed+json, application/xml, text/xml, "
+    "*/*;q=0.1\r\n";
 const std::string coding_line = "Accept-Encoding: gzip, br, zstd\r\n";
 
 TEST(UserAgent, StaysHonestWhateverIsSet) {
