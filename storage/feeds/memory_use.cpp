@@ -10,6 +10,7 @@
 
 #include <xxhash.h>
 
+#include "parsers/text/strings.hpp"
 #include "storage/store/store_impl.hpp"
 
 namespace feedmill {
@@ -118,10 +119,12 @@ StoreResult<MemoryUse> memory_use(Store& store, std::span<const std::string> fee
     if (const auto added = add_feed(impl, feed_url, use); !added) return added.error();
   }
   const std::string signals = impl.keys.signals();
-  const std::vector<Words> commands{{"MEMORY", "USAGE", signals}};
-  const auto stream = impl.pipeline(commands);
-  if (!stream) return stream.error();
-  use.shared_bytes = static_cast<std::uint64_t>(size_of((*stream)[0]));
+  const std::vector<Words> commands{{"MEMORY", "USAGE", signals}, {"INFO", "memory"}};
+  const auto replies = impl.pipeline(commands);
+  if (!replies) return replies.error();
+  use.shared_bytes = static_cast<std::uint64_t>(size_of((*replies)[0]));
+  for (const std::string_view name : {"used_memory_startup", "used_memory_scripts"})
+    use.shared_bytes += leading_number<std::uint64_t>(info_value((*replies)[1].text(), name));
   if (use.feeds == 0) return use;
   const auto shares = shares_in_sets(impl);
   if (!shares) return shares.error();

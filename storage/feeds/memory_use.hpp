@@ -19,7 +19,7 @@ struct MemoryUse {
   double feed_bytes = 0;             ///< of a feed without its posts
   double post_bytes = 0;             ///< of a post: its hash, and its places in the feed's indexes
   double packed_post_bytes = 0;      ///< of a post if Redis stored its hash as a listpack
-  std::uint64_t shared_bytes = 0;    ///< of the event stream
+  std::uint64_t shared_bytes = 0;    ///< of the event stream, the scripts and the server itself
 
   /// Share of a post's memory that listpacks would save, 0 to 1.
   double saved_by_packing() const {

@@ -269,9 +269,8 @@ namespace {
 
 /// Redis memory of a plan's feeds with so many posts each.
 std::uint64_t redis_bytes_of(const Plan& plan, const MemoryUse& use, double posts_a_feed) {
-  constexpr double server = 2.5e6;  // an empty one with our scripts
   const double bytes = static_cast<double>(plan.feeds) * (use.feed_bytes + posts_a_feed * use.post_bytes);
-  return static_cast<std::uint64_t>(server + static_cast<double>(use.shared_bytes) + bytes);
+  return use.shared_bytes + static_cast<std::uint64_t>(bytes);
 }
 
 /// tests/bench/memory, hashes as listpacks: documents with a short text a post, and documents of the real web.
