@@ -152,7 +152,8 @@ class Differ {
   void compare() {
     for (std::size_t i = 0; i < changes_.size(); ++i) {
       if (!is_compared(i)) continue;
-      changes_[i] = std::make_unique<PostChange>(change_between(stored(i), read_[i].fields, known_.other_rules));
+      changes_[i] = std::make_unique<PostChange>(
+          change_between(with_implied(stored(i)), with_implied(read_[i].fields), known_.other_rules));
       if (!changes_[i]->noticed && (is_rendered(i, "date_published") || is_rendered(i, "date_updated"))) ++rendered_;
     }
   }
@@ -234,9 +235,13 @@ class Differ {
     }
     rekey.digest = std::string(value_of(guid.fields, "digest"));
     if (!guid.mended.empty() || !changes_[i] || is_news(i)) return false;
-    for (const auto& [name, value] : read_[i].fields) {
+    const Fields stored = with_implied(guid.fields);
+    for (const auto& [name, value] : with_implied(read_[i].fields)) {
       const bool address = name == "link" || name == "comments" || name == "canonical_url";
-      if (value_of(guid.fields, name) == value) continue;
+      if (value_of(stored, name) == value) continue;
+      const bool is_implied = name == "canonical_url" && find_field(guid.fields, name) == nullptr &&
+                              find_field(read_[i].fields, name) == nullptr;
+      if (is_implied) continue;
       if (!address) {
         rekey.set.clear();
         return false;
@@ -314,10 +319,15 @@ class Differ {
       write.set.push_back(field);
       if (stored_value != nullptr) write.old.emplace_back(field.first, *stored_value);
     }
+    std::vector<std::string> implied;  // as earlier builds stored them
     for (const auto& [name, value] : guid.fields) {
       const bool of_a_save = name == saved_field || name == saved_over_field;
       if (find_field(record.fields, name) != nullptr || (is_own_field(name) && !of_a_save)) continue;
       if (keeps_date && name == "date_updated") continue;
+      if (implied_value(record.fields, name) == value) {
+        implied.push_back(name);
+        continue;
+      }
       write.unset.push_back(name);
       if (!is_own_field(name)) write.old.emplace_back(name, value);
     }
@@ -337,6 +347,7 @@ class Differ {
       return std::nullopt;
     }
     if (write.quiet && value_of(guid.fields, "digest") == record.digest) write.digest.clear();
+    write.unset.insert(write.unset.end(), implied.begin(), implied.end());
     write.set.emplace_back("rev", std::to_string(write.rev));
     if (!write.quiet) write.set.emplace_back("last_changed", std::to_string(now_));
     write.shown = shown_of(write, guid.fields, record.fields, shown_up_to_);

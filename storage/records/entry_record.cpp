@@ -189,6 +189,36 @@ bool is_own_field(std::string_view name) {
   return std::ranges::find(store_field_names, name) != store_field_names.end();
 }
 
+std::string implied_value(const Fields& fields, std::string_view name) {
+  if ((name != "canonical_url" && name != "authors") || find_field(fields, name) != nullptr) return {};
+  if (name == "canonical_url") {
+    const std::string_view link = value_of(fields, "link");
+    return is_http_url(link) ? std::string(link) : std::string();
+  }
+  const std::string_view author = value_of(fields, "author");
+  if (author.empty() || (" " + std::string(value_of(fields, "truncated")) + " ").find(" authors ") != std::string::npos)
+    return {};
+  return people_json({Person{std::string(author), "", "", ""}});
+}
+
+Fields with_implied(Fields fields) {
+  for (const char* name : {"authors", "canonical_url"}) {
+    if (std::string value = implied_value(fields, name); !value.empty()) fields.emplace_back(name, std::move(value));
+  }
+  std::ranges::sort(fields);
+  return fields;
+}
+
+void drop_implied(Fields& fields) {
+  for (const char* name : {"authors", "canonical_url"}) {
+    const auto found = std::ranges::find(fields, name, &Fields::value_type::first);
+    if (found == fields.end()) continue;
+    std::string value = std::move(found->second);
+    const auto place = fields.erase(found);
+    if (implied_value(fields, name) != value) fields.insert(place, {name, std::move(value)});
+  }
+}
+
 std::string entry_digest(const Fields& fields, bool* has_idle) {
   using namespace std::string_view_literals;
   static constexpr std::array left_out{"canonical_url"sv, "san_ver"sv, "summary_text"sv};  // derived
@@ -202,6 +232,9 @@ std::string entry_digest(const Fields& fields, bool* has_idle) {
     const std::string_view kept = lasting(name, value, buffer);
     if (has_idle != nullptr && kept.size() != value.size()) *has_idle = true;
     text.append(kept).push_back('\0');
+    if (name != "author") continue;  // `authors` follows it, stored or not
+    if (const std::string implied = implied_value(fields, "authors"); !implied.empty())
+      text.append("authors").append(1, '\0').append(implied).push_back('\0');
   }
   std::string digest = "1";  // version of the digest
   std::uint64_t hash = XXH3_64bits(text.data(), text.size());
@@ -274,6 +307,7 @@ EntryRecord entry_record(Entry&& entry) {
   record.timestamp = score_of(entry.updated);
   if (!record.timestamp) record.timestamp = score_of(entry.published);
   record.fields = fields.take();
+  drop_implied(record.fields);
   record.digest = entry_digest(record.fields, &record.has_idle);
   if (entry.cut_short)
     record.digest.insert(0, cut_mark);

@@ -145,6 +145,14 @@ inline constexpr const auto& document_field_names = entry_field_rows::names_from
 /// Names of the store's own fields. Sorted.
 inline constexpr const auto& store_field_names = entry_field_rows::names_from<EntryField::From::store>;
 
+/// What a field that is absent is known to be, because another one says it: `canonical_url` is then `link`, and
+/// `authors` has the one name in `author` (docs/DATA.md). "" for other fields and for those that are present.
+std::string implied_value(const Fields& fields, std::string_view name);
+/// The fields with their implied values, sorted by name.
+Fields with_implied(Fields fields);
+/// Drops the fields that with_implied() adds again.
+void drop_implied(Fields& fields);
+
 /// The field's row; nullptr if posts have no such field.
 constexpr const EntryField* find_entry_field(std::string_view name) {
   const auto found = std::ranges::lower_bound(entry_fields, name, {}, &EntryField::name);

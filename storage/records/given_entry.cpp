@@ -263,6 +263,7 @@ class GivenPost {
       for (const std::string_view name : document_field_names) take(stored_, name);
     }
     derive(fields, record);
+    drop_implied(fields);
     std::sort(fields.begin(), fields.end());
     std::size_t bytes = 0;
     for (const auto& [name, value] : fields) bytes += name.size() + value.size();

@@ -211,6 +211,27 @@ TEST(Diff, RekeysAndModifiesPostsThatChangedToo) {
   EXPECT_EQ(value(diff.writes[0].set, "title"), "new");
 }
 
+TEST(Diff, DropsWhatOtherFieldsSayWithTheNextChange) {
+  const Fields by_an_earlier_build{{"author", "A"},
+                                   {"authors", R"([{"name":"A"}])"},
+                                   {"canonical_url", "https://h/a"},
+                                   {"link", "https://h/a"},
+                                   {"title", "t"}};
+  Fields fields = by_an_earlier_build;
+  drop_implied(fields);
+  const EntryRecord stored = read_post(by_an_earlier_build), same = read_post(fields);
+  EXPECT_EQ(stored.digest, same.digest);
+  StoredSnapshot known = knows({different(stored, 50)});
+  std::ranges::find(known.guids[0].fields, "digest", &Fields::value_type::first)->second = stored.digest;
+  EXPECT_TRUE(diff_entries({same}, known, now).writes.empty()) << "no write for its own sake";
+
+  std::ranges::find(fields, "title", &Fields::value_type::first)->second = "new";
+  const auto diff = diff_entries({read_post(fields)}, known, now);
+  ASSERT_EQ(diff.writes.size(), 1U);
+  EXPECT_EQ(diff.writes[0].unset, (std::vector<std::string>{"authors", "canonical_url"}));
+  EXPECT_EQ(diff.writes[0].old, (Fields{{"title", "t"}})) << "no news";
+}
+
 TEST(Signals, TellNothingThatFollowsFromOtherFields) {
   EntryWrite write;
   write.id = "Entry:1";

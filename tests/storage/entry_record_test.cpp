@@ -46,7 +46,7 @@ TEST(EntryRecords, HoldTheDocumentedFields) {
   EXPECT_EQ(value(record.fields, "language"), "(none)");
   EXPECT_EQ(value(record.fields, "summary_type"), "text/html");
   EXPECT_EQ(value(record.fields, "summary_text"), "short");
-  EXPECT_EQ(value(record.fields, "canonical_url"), "https://example.org/1");
+  EXPECT_EQ(value(record.fields, "canonical_url"), "(none)") << "the link is it";
   EXPECT_EQ(value(record.fields, "truncated"), "(none)");
 }
 
@@ -219,6 +219,38 @@ TEST(Digests, ChangeWithEveryValueButCountersAndTracking) {
   has_idle = false;
   entry_digest({{"title", "t"}, {"extensions", R"({"x":{"y":[]}})"}}, &has_idle);
   EXPECT_FALSE(has_idle);
+}
+
+TEST(EntryRecords, LeaveOutWhatOtherFieldsSay) {
+  Entry entry = sample();
+  entry.authors = std::vector<Person>{{"A \"B\"", "", "", ""}};
+  entry.author = std::string("A \"B\"");
+  const EntryRecord record = entry_record(std::move(entry));
+  EXPECT_EQ(value(record.fields, "author"), "A \"B\"");
+  EXPECT_EQ(value(record.fields, "authors"), "(none)");
+  const Fields whole = with_implied(record.fields);
+  EXPECT_EQ(value(whole, "authors"), R"([{"name":"A \"B\""}])");
+  EXPECT_EQ(value(whole, "canonical_url"), "https://example.org/1");
+  EXPECT_TRUE(std::ranges::is_sorted(whole));
+  EXPECT_EQ(entry_digest(whole), record.digest) << "stored by an earlier build: no news";
+  Fields again = whole;
+  drop_implied(again);
+  EXPECT_EQ(again, record.fields);
+}
+
+TEST(EntryRecords, KeepWhatOtherFieldsDoNotSay) {
+  for (const auto& [name, text] : {std::pair("authors", R"([{"name":"A","uri":"https://a.example/"}])"),
+                                   std::pair("authors", R"([{"name":"A"},{"name":"B"}])"),
+                                   std::pair("canonical_url", "https://example.org/else")}) {
+    Fields fields{{"author", "A"}, {"link", "https://example.org/1"}, {name, text}};
+    std::ranges::sort(fields);
+    drop_implied(fields);
+    EXPECT_EQ(value(fields, name), text);
+    EXPECT_EQ(value(with_implied(fields), name), text);
+  }
+  EXPECT_EQ(implied_value({{"author", "A"}, {"truncated", "authors links"}}, "authors"), "") << "they were too long";
+  EXPECT_EQ(implied_value({{"link", "tag:example.org,2020:1"}}, "canonical_url"), "");
+  EXPECT_EQ(implied_value({{"author", "A"}}, "title"), "");
 }
 
 TEST(Digests, TakeNoNoticeOfWhatFollowsFromOtherFields) {

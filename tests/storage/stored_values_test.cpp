@@ -20,7 +20,7 @@ struct Stored {
   Fields feed, post;  ///< `post` is the first post
   std::string guid;
 
-  std::string of_post(std::string_view name) const { return std::string(value_of(post, name)); }
+  std::string of_post(std::string_view name) const { return std::string(value_of(with_implied(post), name)); }
   std::string of_feed(std::string_view name) const { return std::string(value_of(feed, name)); }
 };
 

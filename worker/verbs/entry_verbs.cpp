@@ -67,7 +67,7 @@ bool is_time(std::string_view name) {
 void tell(Terminal& terminal, const StoredEntry& entry, const std::vector<std::string>& same_as) {
   if (terminal.json()) return terminal.line(entry_json(entry, same_as));
   terminal.line(terminal.bold(visible(entry.id)));
-  Fields fields = entry.fields;
+  Fields fields = with_implied(entry.fields);
   std::erase_if(fields, [](const auto& field) { return field.first == "title_type"; });  // shown without markup
   std::sort(fields.begin(), fields.end(),
             [](const auto& a, const auto& b) { return std::pair(rank(a.first), a) < std::pair(rank(b.first), b); });

@@ -215,7 +215,7 @@ json::object entry_json(const StoredEntry& entry) {
   json::object row = json_row();
   row["id"] = entry.id;
   row["cursor"] = cursor_of(entry);
-  for (const auto& [name, value] : entry.fields) row[name] = field_json(name, value);
+  for (const auto& [name, value] : with_implied(entry.fields)) row[name] = field_json(name, value);
   return row;
 }
 
