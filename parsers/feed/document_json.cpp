@@ -396,11 +396,8 @@ void put_entry(JsonWriter& json, const Entry& entry) {
   if (entry.guid_is_permalink) json.boolean("guid_is_permalink", *entry.guid_is_permalink);
   put(json, "summary", entry.summary);
   put_list(json, "content", entry.content);
-  put(json, "comments", entry.comments);
-  put(json, "comments_feed", entry.comments_feed);
-  put(json, "comment_api", entry.comment_api);
+  for (const EntryPage& page : entry_pages) put(json, page.name, entry.*page.url);
   if (!entry.source.empty()) put_source(json, entry.source.front());
-  put(json, "external_url", entry.external_url);
   put(json, "via", entry.via);
 }
 

@@ -219,6 +219,16 @@ struct Entry : Common {
   bool operator==(const Entry&) const = default;
 };
 
+/// A URL of an entry that people open. It has one name in the JSON of a document and in the stored post, is closed
+/// (is_safe_url) and spelled as RFC 3986 says, and is dropped when it is longer than limits::url.
+struct EntryPage {
+  std::string_view name;
+  std::string Entry::*url;
+};
+inline constexpr std::array entry_pages{
+    EntryPage{"comments", &Entry::comments}, EntryPage{"comments_feed", &Entry::comments_feed},
+    EntryPage{"comment_api", &Entry::comment_api}, EntryPage{"external_url", &Entry::external_url}};
+
 /// The format as recognised; a name without a version means that the version is unknown.
 enum class Format {
   rss090,

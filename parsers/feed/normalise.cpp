@@ -79,14 +79,9 @@ class Normaliser {
         content_markup(content, base);
         close(content.src, is_safe_url);
       }
-      for (std::string* url : {&entry.comments, &entry.comments_feed, &entry.comment_api, &entry.external_url}) {
-        close(*url, is_safe_url);
-      }
-      if (!options_.whole_values) {
-        drop_long_url("comments", entry.comments);
-        drop_long_url("comments_feed", entry.comments_feed);
-        drop_long_url("comment_api", entry.comment_api);
-        drop_long_url("external_url", entry.external_url);
+      for (const EntryPage& page : entry_pages) {
+        close(entry.*page.url, is_safe_url);
+        if (!options_.whole_values) drop_long_url(page.name, entry.*page.url);
       }
       truncated_ = nullptr;
       for (Source& source : entry.source) {
@@ -329,9 +324,7 @@ class Normaliser {
       spell_url(content.src);
       content.src_type = media_type(content.src_type);
     }
-    for (std::string* url : {&entry.comments, &entry.comments_feed, &entry.comment_api, &entry.external_url}) {
-      spell_url(*url);
-    }
+    for (const EntryPage& page : entry_pages) spell_url(entry.*page.url);
     for (Source& source : entry.source) {
       spell(static_cast<Common&>(source));
       spell(source.subtitle.language);

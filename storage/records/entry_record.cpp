@@ -292,10 +292,7 @@ EntryRecord entry_record(Entry&& entry) {
   fields.add("language", *entry.language);
   fields.add("san_ver", std::to_string(sanitiser_version));
   for (auto& [name, value] : shared) fields.add_json(std::move(name), std::move(value));
-  fields.add("comments", std::move(entry.comments));
-  fields.add("comments_feed", std::move(entry.comments_feed));
-  fields.add("comment_api", std::move(entry.comment_api));
-  fields.add("external_url", std::move(entry.external_url));
+  for (const EntryPage& page : entry_pages) fields.add(std::string(page.name), std::move(entry.*page.url));
   fields.add("banner_image", std::move(entry.banner_image));
   if (!entry.enclosures.empty()) fields.add_json("enclosures", enclosures_json(entry.enclosures));
   if (!entry.source.empty()) fields.add_json("source", source_json(entry.source.front()));
