@@ -5,10 +5,12 @@
 // stores them in another form (storage/records/entry_record.hpp).
 #pragma once
 
+#include <array>
 #include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 

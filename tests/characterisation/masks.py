@@ -54,6 +54,7 @@ class Masks:
         text = re.sub(r" Delayed by \d[\d.]* (s|min|h) so that feeds do not all come due together\.", "", text)  # by chance
         text = re.sub(r"\b(1[6-9]\d{11})-\d+\b", self.record, text)
         text = re.sub(r'(?<!hash":")(?<![0-9a-f])[0-9a-f]{32}(?![0-9a-f])', "<id>", text)
+        text = re.sub(r"v[0-9a-f]{4}(?=[0-9a-f]{27}(?:v|\b))", "v<rules>", text)
         text = re.sub(r"(?<![0-9a-f])[0-9a-f]{40}(?![0-9a-f])", "<replication id>", text)
         text = re.sub(r"(?<![\d.])(\d{16}|\d{13}|\d{10})(?![\d])", self.number, text)
         text = re.sub(r"\b(\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d)?)(\.\d+)?Z?", self.iso, text)

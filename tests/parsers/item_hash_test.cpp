@@ -138,7 +138,7 @@ TEST(ItemHash, TheNewestDatesOfAJsonFeedsItemsAreStillItsOwn) {
 
 std::vector<std::filesystem::path> documents() {
   std::vector<std::filesystem::path> all;
-  for (const char* folder : {"atom", "broken", "cdf", "json", "namespaces", "rdf", "rss"}) {
+  for (const char* folder : {"atom", "broken", "cdf", "json", "namespaces", "rdf", "reading", "rss", "stored"}) {
     for (const auto& file :
          std::filesystem::recursive_directory_iterator(std::filesystem::path(FEEDMILL_TEST_DATA) / folder)) {
       if (file.is_regular_file() && file.path().extension() != ".golden") all.push_back(file.path());

@@ -8,8 +8,11 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "parsers/feed/read_feed.hpp"
+#include "parsers/markup/sanitise.hpp"
 #include "worker/policy/decide.hpp"
 
 namespace feedmill::decide_test {
@@ -24,9 +27,10 @@ inline constexpr Milliseconds now = seconds(1'772'366'400);  // Sun, 01 Mar 2026
 inline constexpr std::int64_t now_s = now / seconds(1);
 inline constexpr std::int64_t minute = 60, hour = 3600, day = 24 * hour;
 inline const std::string feed_url = "https://example.org/feed.xml";
-/// Fingerprints of this build's rules.
-inline const std::string stored_wire_hash = "v0303" + std::string(27, 'a');
-inline const std::string stored_body_hash = "v0303" + std::string(27, 'b');
+/// How fingerprints of this build's rules begin.
+inline const std::string rules_mark = fmt::format("v{:02x}{:02x}", reader_version, sanitiser_version);
+inline const std::string stored_wire_hash = rules_mark + std::string(27, 'a');
+inline const std::string stored_body_hash = rules_mark + std::string(27, 'b');
 
 /// A feed that has been read before, last an hour ago.
 inline FeedState healthy() {
