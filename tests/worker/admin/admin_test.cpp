@@ -157,7 +157,7 @@ TEST_F(AdminTest, TakesOnlyGetAndHead) {
   EXPECT_THAT(get("/nothing", "POST"), StartsWith("HTTP/1.1 404"));
 }
 
-TEST_F(AdminTest, AnswersPagesWithThePolicyOfTheHouse) {
+TEST_F(AdminTest, ServesPagesWithSecurityHeaders) {
   start();
   const std::string page = get("/page?a=%20");
   EXPECT_THAT(page, testing::AllOf(StartsWith("HTTP/1.1 200 OK\r\n"), testing::EndsWith("\r\n\r\n/page?a=%20")));
@@ -176,7 +176,7 @@ TEST_F(AdminTest, AnswersPagesWithThePolicyOfTheHouse) {
   EXPECT_THAT(get("/page", "POST"), StartsWith("HTTP/1.1 405"));
 }
 
-TEST_F(AdminTest, AsksForATokenWhereThereIsOneButNotOfProbes) {
+TEST_F(AdminTest, RequiresTheConfiguredTokenExceptForProbes) {
   options.token = "a-token-of-our-own";
   start();
   for (const char* const probe : {"/livez", "/readyz", "/startupz"})
@@ -205,7 +205,7 @@ TEST_F(AdminTest, TakesPings) {
   EXPECT_THAT(post("url=x"), StartsWith("HTTP/1.1 400"));
 }
 
-// OPERATIONS §6: as relays of podping send them.
+// OPERATIONS §6: podping relays send batches of this size.
 TEST_F(AdminTest, TakesFiftyPingsAtOnce) {
   start();
   std::string many = "url=" + std::string(1000, 'a');
@@ -245,7 +245,7 @@ TEST_F(AdminTest, ShowsMetricsToClientsWithTheToken) {
     EXPECT_THAT(with(wrong), StartsWith("HTTP/1.1 401")) << wrong;
   }
   EXPECT_THAT(get("/readyz"), StartsWith("HTTP/1.1 200"));
-  EXPECT_THAT(post("url=x"), StartsWith("HTTP/1.1 202"));  // from this machine it needs none
+  EXPECT_THAT(post("url=x"), StartsWith("HTTP/1.1 202"));  // a local client needs no token
 }
 
 TEST_F(AdminTest, KeepsAConnectionForSeveralRequests) {
@@ -280,8 +280,8 @@ TEST_F(AdminTest, ClosesAConnectionThatSaysNothing) {
   EXPECT_EQ(exchange("GET /livez HT"), "");
 }
 
-// SECURITY T33: a browser that was led here by a name of an attacker's calls us by that name.
-TEST_F(AdminTest, AnswersOnlyToNamesOfOursWhereNoTokenIsNeeded) {
+// SECURITY T33: after DNS rebinding, the Host header of a browser has the attacker's name.
+TEST_F(AdminTest, AcceptsOnlyItsOwnHostNamesWithoutAToken) {
   options.hosts = {"feedmill.example"};
   start();
   const auto ask = [this](const std::string& target, const std::string& host) {
@@ -303,13 +303,13 @@ TEST_F(AdminTest, AnswersOnlyToNamesOfOursWhereNoTokenIsNeeded) {
   EXPECT_TRUE(pinged.empty());
 }
 
-TEST_F(AdminTest, WhereATokenIsNeededItAloneDecides) {
+TEST_F(AdminTest, AcceptsAnyHostNameWithTheToken) {
   options.token = "a-token-of-our-own";
   start();
   const std::string head = "GET /page HTTP/1.1\r\nHost: status.example\r\nConnection: close\r\n";
   EXPECT_THAT(exchange(head + "\r\n"), StartsWith("HTTP/1.1 401"));
   EXPECT_THAT(exchange(head + "Authorization: Bearer a-token-of-our-own\r\n\r\n"), StartsWith("HTTP/1.1 200"));
-  // From this machine a ping needs none, unless it was handed on or calls us by another name.
+  // A local ping needs no token unless a proxy forwarded it or it names another host.
   EXPECT_THAT(post("url=x"), StartsWith("HTTP/1.1 202"));
   EXPECT_THAT(post("url=x", "X-Forwarded-For: 192.0.2.1\r\n"), StartsWith("HTTP/1.1 401"));
   EXPECT_THAT(post("url=x", "X-Forwarded-For: 192.0.2.1\r\nAuthorization: Bearer a-token-of-our-own\r\n"),
@@ -365,7 +365,7 @@ TEST_F(AdminTest, EndsWhenCancelledAndLeavesNoConnection) {
   EXPECT_TRUE(error);
 }
 
-TEST_F(AdminTest, SaysWhichFlagMovesAListenerThatIsInTheWay) {
+TEST_F(AdminTest, NamesTheListenFlagWhenThePortIsInUse) {
   start();
   Admin::Options same{.listen = admin->endpoint()};
   const auto second = Admin::open(io.get_executor(), same, {});

@@ -23,15 +23,15 @@ TEST(HtmlText, LeavesNothingThatIsMarkup) {
            EscapingCase{"a\0b\x01\x1b[31m\x7f"sv,
                         "a\xef\xbf\xbd"
                         "b\xef\xbf\xbd\xef\xbf\xbd[31m\xef\xbf\xbd"},
-           EscapingCase{"\xc2\x85\xc2\x9b", "\xef\xbf\xbd\xef\xbf\xbd"},  // C1
+           EscapingCase{"\xc2\x85\xc2\x9b", "\xef\xbf\xbd\xef\xbf\xbd"},  // C1 controls
            EscapingCase{"\xff\xc0\xaf\xed\xa0\x80",
                         "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd"},
-           EscapingCase{"\xe2\x80", "\xef\xbf\xbd\xef\xbf\xbd"},  // cut short
+           EscapingCase{"\xe2\x80", "\xef\xbf\xbd\xef\xbf\xbd"},  // truncated UTF-8
            EscapingCase{"a\xe2\x80\xae"
                         "b\xe2\x81\xa6"
                         "c\xe2\x80\x8b"
                         "d\xef\xbb\xbf",
-                        "abcd"},  // turn and hide
+                        "abcd"},  // bidi controls and invisible characters are dropped
            EscapingCase{"https://a.example/?token=abc&x=1", "https://a.example/?token=&lt;redacted&gt;&amp;x=1"},
            EscapingCase{"https://me:word@a.example/", "https://&lt;redacted&gt;@a.example/"},
        })

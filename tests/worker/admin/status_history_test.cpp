@@ -87,7 +87,7 @@ TEST(StatusHistory, FindsTheMostFrequentRecentFailure) {
   ASSERT_TRUE(most);
   EXPECT_EQ(most->reason, Reason::dns_failed);
   EXPECT_EQ(most->count, 2U);
-  fail(Reason::egress_blocked, start + 10min);  // in the place of the first minute
+  fail(Reason::egress_blocked, start + 10min);  // reuses the slot of the first minute
   most = history.main_failure(start + 10min);
   ASSERT_TRUE(most);
   EXPECT_EQ(most->reason, Reason::egress_blocked);
@@ -103,7 +103,7 @@ TEST(StatusHistory, DropsEntriesOlderThanADay) {
   EXPECT_EQ(history.figures(60, now + 30min).refreshes(), 30U);
   EXPECT_EQ(history.figures(StatusHistory::minutes_kept, now + 48h).refreshes(), 0U);
   EXPECT_EQ(history.figures(1'000'000, now).refreshes(), 24U * 60);
-  EXPECT_EQ(history.total().refreshes(), 3 * 24U * 60);  // but not how many they were
+  EXPECT_EQ(history.total().refreshes(), 3 * 24U * 60);  // the total still counts them
 }
 
 TEST(StatusHistory, CutsItselfIntoStretchesOldestFirst) {
@@ -133,7 +133,7 @@ TEST(StatusHistory, ReportsLateness) {
   RefreshFigures quick;
   quick.worst_lateness = 200ms;
   quick.lateness[0] = 5;
-  EXPECT_EQ(quick.lateness_of(0.99), 200ms);  // no worse than the worst
+  EXPECT_EQ(quick.lateness_of(0.99), 200ms);  // capped at the highest value seen
 }
 
 TEST(StatusHistory, KnowsBusyAndSlowHostsOfTheLastHour) {
@@ -151,7 +151,7 @@ TEST(StatusHistory, KnowsBusyAndSlowHostsOfTheLastHour) {
   auto hosts = history.hosts(2);
   ASSERT_EQ(hosts.busiest.size(), 2U);
   EXPECT_EQ(hosts.busiest[0].host, "busy.example");
-  EXPECT_EQ(hosts.busiest[0].refreshes, 4U);  // of both generations
+  EXPECT_EQ(hosts.busiest[0].refreshes, 4U);  // sum of both half-hour generations
   EXPECT_EQ(hosts.busiest[0].mean(), 100ms);
   ASSERT_EQ(hosts.slowest.size(), 2U);
   EXPECT_EQ(hosts.slowest[0].host, "slow.example");
@@ -160,7 +160,7 @@ TEST(StatusHistory, KnowsBusyAndSlowHostsOfTheLastHour) {
   EXPECT_EQ(history.hosts_age(start + 31min), 30min);
   meet("new.example", 1s, start + 62min);
   hosts = history.hosts(9);
-  EXPECT_EQ(hosts.busiest.size(), 3U);  // those of the first half hour have gone
+  EXPECT_EQ(hosts.busiest.size(), 3U);  // hosts seen only in the first half hour were dropped
   meet("lone.example", 1s, start + 10h);
   hosts = history.hosts(9);
   ASSERT_EQ(hosts.busiest.size(), 1U);  // entries older than an hour do not count

@@ -1,4 +1,4 @@
-// The pages over a real store.
+// The status pages over a real store.
 #include "worker/admin/status_pages.hpp"
 
 #include <csignal>
@@ -77,7 +77,7 @@ class StatusPagesTest : public testing::Test {
   std::optional<StatusPages> pages;
 };
 
-/// Each link to a page of ours leads to one of the same partition, but for those that lead to the others.
+/// Links to our pages stay in the page's partition, except those of the partition menu.
 TEST_F(StatusPagesTest, OfOnePartitionAmongOthersStayThere) {
   redis_command(redis, {"FLUSHALL"});
   make(0ms, "/p3");
@@ -134,7 +134,7 @@ TEST_F(StatusPagesTest, ShowOverviewListAndFeed) {
   EXPECT_EQ(boost::json::parse(explained.body).at("host").at("name").as_string(), "example.org");
   const AdminPage style = get("/status/style.css");
   EXPECT_EQ(style.type, "text/css; charset=utf-8");
-  EXPECT_THAT(style.body, Not(HasSubstr("url(")));  // nothing from elsewhere
+  EXPECT_THAT(style.body, Not(HasSubstr("url(")));  // no external resources
   EXPECT_THAT(style.body, Not(HasSubstr("@import")));
 }
 
@@ -166,7 +166,7 @@ TEST_F(StatusPagesTest, RejectUnknownFeeds) {
   EXPECT_EQ(get("/explain", "url=https://example.org/none").status, 404U);
 }
 
-TEST_F(StatusPagesTest, GiveAnAnswerAgainForAWhile) {
+TEST_F(StatusPagesTest, CacheAnswersForAWhile) {
   make(1h);
   add("https://example.org/a");
   const std::string first = get("/status").body;
@@ -175,7 +175,7 @@ TEST_F(StatusPagesTest, GiveAnAnswerAgainForAWhile) {
   EXPECT_EQ(get("/status").body, first);
   EXPECT_EQ(commands() - before, 1U) << "the count itself, and nothing else";
   EXPECT_THAT(get("/status/feeds").body, HasSubstr("example.org/b"));
-  for (int i = 0; i < 200; ++i) get("/status/feeds", "q=" + std::to_string(i));  // more than are kept
+  for (int i = 0; i < 200; ++i) get("/status/feeds", "q=" + std::to_string(i));  // more than the cache holds
   EXPECT_THAT(get("/status").body, Not(first)) << "it was dropped for newer ones";
 }
 
@@ -205,7 +205,7 @@ TEST_F(StatusPagesTest, AskTheProcessMoreOftenThanTheStore) {
 TEST_F(StatusPagesTest, ReportAStoreOutage) {
   redis.kill();
   AdminPage page = get("/status");
-  EXPECT_EQ(page.status, 200U);  // the overview is about that, too
+  EXPECT_EQ(page.status, 200U);  // the overview reports the outage itself
   EXPECT_THAT(page.body, HasSubstr("Redis does not answer"));
   page = get("/status/feeds");
   EXPECT_EQ(page.status, 503U);
@@ -222,7 +222,7 @@ TEST_F(StatusPagesTest, WaitOnceForAStalledStoreAndThenSkipIt) {
   ::kill(redis.pid(), SIGSTOP);
   EXPECT_EQ(get("/status/feeds", "state=new").status, 503U);  // after `patience`
   ::kill(redis.pid(), SIGCONT);
-  EXPECT_EQ(get("/status/feeds", "state=gone").status, 503U);  // not asked, though it would answer
+  EXPECT_EQ(get("/status/feeds", "state=gone").status, 503U);  // not queried, although it would answer
   status.store_trouble = StoreError{StoreError::Code::unavailable, "the worker has noticed"};
   make(0ms);
   const std::uint64_t before = commands();

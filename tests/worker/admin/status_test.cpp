@@ -213,7 +213,7 @@ TEST(StatusPage, ShowsTitlesOfFeedsWithoutMarkup) {
   EXPECT_THAT(page(status), HasSubstr("<bdi>Q&amp;amp;A &amp;lt;b&amp;gt;</bdi>"));
 }
 
-TEST(StatusPage, SurvivesNoticesThatAreNone) {
+TEST(StatusPage, SurvivesMalformedNotices) {
   Status status = healthy();
   for (const char* const text : {"", "{", "[]", "7", "{\"text\":7,\"timestamp\":\"x\",\"feed_url\":null}"}) {
     status.store->notices.push_back({"x", text});
@@ -248,7 +248,7 @@ TEST(StatusJson, CarriesWhatThePageShows) {
   EXPECT_EQ(without.at("concerns").at(0).at("weight").as_string(), "bad");
 }
 
-TEST(FeedListQuery, TakesOnlyWhatCanBeMeant) {
+TEST(FeedListQuery, AcceptsOnlyValidValues) {
   FeedListQuery query = read_feed_list_query("state=failing&host=%20Example.ORG%20&q=%2Fa+b&after=1763690000000-3");
   EXPECT_EQ(query.state, "failing");
   EXPECT_EQ(query.host, "example.org");

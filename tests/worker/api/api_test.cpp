@@ -1,4 +1,4 @@
-// The API over a real Redis: lists that go on, requests that are made once, what is hostile (OPERATIONS A1–A7).
+// The API over a real Redis: cursors, idempotent requests, hostile input (OPERATIONS A1–A7).
 #include <map>
 #include <random>
 #include <set>
@@ -54,7 +54,7 @@ TEST_F(ApiTest, TheListOfFeedsNeitherSkipsNorRepeatsWhileFeedsComeAndGo) {
         object_of(served->get("/feeds?limit=70" + (after.empty() ? "" : "&after=" + percent_encoded(after))));
     for (const json::value& feed : page.at("feeds").as_array()) told.emplace(feed.at("url").as_string());
     after = page.at("next").is_null() ? "" : std::string(page.at("next").as_string());
-    add(5000 + round * 50, 5050 + round * 50);  // some before the cursor, some behind it
+    add(5000 + round * 50, 5050 + round * 50);  // some sort before the cursor, some after it
     for (int i = round * 20; i < round * 20 + 10; ++i) ASSERT_TRUE(Feeds(store).remove(url(i)));
     ++round;
     ASSERT_LT(round, 100);
@@ -113,7 +113,7 @@ TEST_F(ApiTest, ListsOfChannelsAndOfTheirFeedsHaveCursors) {
         told.emplace_back(row.is_string() ? row.as_string() : row.at("channel").as_string());
       }
       after = page.at("next").is_null() ? "" : std::string(page.at("next").as_string());
-      EXPECT_TRUE(channels.add(std::vector{"anna/x" + std::to_string(told.size())}));  // behind the others
+      EXPECT_TRUE(channels.add(std::vector{"anna/x" + std::to_string(told.size())}));  // sorts after anna's others
     } while (!after.empty() && told.size() < 2000);
     return told;
   };
@@ -125,10 +125,10 @@ TEST_F(ApiTest, ListsOfChannelsAndOfTheirFeedsHaveCursors) {
   EXPECT_EQ(all("/channel/feeds?channel=anna/0&limit=30", "feeds").size(), 100U);
 }
 
-TEST_F(ApiTest, ChannelsAreDealtTheirPlacesAmongThemselves) {
+TEST_F(ApiTest, ReorderedChannelsExchangePositions) {
   Channels channels(store);
   ASSERT_TRUE(channels.add(std::vector<std::string>{"a", "b", "c", "d"}));
-  command({"SET", "channel_sortorder_d", "2"});  // as b: one went before it was made
+  command({"SET", "channel_sortorder_d", "2"});  // b's number too, as if a channel had been removed before d was added
   EXPECT_EQ(outcome(served->post("/channels/order", R"({"channels":["d","b","a"]})")), "200 ordered");
   std::vector<std::string> order;
   for (const ChannelRecord& channel : *channels.list()) order.push_back(channel.uid);
@@ -276,7 +276,7 @@ TEST_F(ApiTest, AListIsExportedAsItWasImported) {
   EXPECT_TRUE(read("/export?user=nobody").empty());
 }
 
-TEST_F(ApiTest, AnExportThatCannotGoOnIsVisiblyNotWhole) {
+TEST_F(ApiTest, AnInterruptedExportIsVisiblyIncomplete) {
   add(0, 20'000);
   std::thread kill([&] {
     while (command({"INFO", "commandstats"}).find("cmdstat_hgetall") == std::string::npos) {
@@ -290,7 +290,7 @@ TEST_F(ApiTest, AnExportThatCannotGoOnIsVisiblyNotWhole) {
   EXPECT_EQ(answer.body.find("</opml>"), std::string::npos);
 }
 
-TEST_F(ApiTest, FeedsBehindAPageAreShownWithTheirPosts) {
+TEST_F(ApiTest, DiscoverShowsTheFeedsOfAPageWithTheirPosts) {
   HttpServer site;
   const auto rss = [](const std::string& title, int posts) {
     std::string text = "<rss version=\"2.0\"><channel><title>" + title + "</title>";
@@ -334,7 +334,7 @@ TEST_F(ApiTest, FeedsBehindAPageAreShownWithTheirPosts) {
   EXPECT_EQ(object_of(discover("/one.xml")).at("feeds").at(0).at("found_in"), "itself");
   EXPECT_EQ(command({"SCARD", "feeds"}), "1") << "nothing is stored";
 
-  // What is too large is not read, and one that leads to where the policy closes is refused.
+  // A body over the limit is not read, and a redirect to an address that the policy blocks is refused.
   site.serve("/large.xml", rss(std::string(5U << 20U, 'a'), 1));
   const json::object large = object_of(discover("/large.xml"));
   EXPECT_TRUE(large.at("feeds").as_array().empty());
@@ -343,7 +343,7 @@ TEST_F(ApiTest, FeedsBehindAPageAreShownWithTheirPosts) {
   EXPECT_EQ(outcome(discover("/away")), "422 refused_address");
 }
 
-TEST_F(ApiTest, ATokenLooksBehindOneAddressAtATimeAndNotForEver) {
+TEST_F(ApiTest, DiscoverIsLimitedInTimeAndToOnePerToken) {
   HttpServer site;
   site.serve("/", Response{.silent = true, .end = Response::End::hang});
   Api::Options options;
@@ -361,11 +361,11 @@ TEST_F(ApiTest, ATokenLooksBehindOneAddressAtATimeAndNotForEver) {
   first.join();
   std::thread left([&] { served->call(look); });
   site.wait_for_requests(2);
-  served.reset();  // nobody waits for those who do not answer
+  served.reset();  // does not wait for sites that do not answer
   left.join();
 }
 
-TEST_F(ApiTest, LookingBehindAddressesCounts) {
+TEST_F(ApiTest, DiscoverIsChargedAsSeveralCalls) {
   Api::Options options;
   options.burst = 20;
   options.a_second = 0.001;
@@ -377,14 +377,14 @@ TEST_F(ApiTest, LookingBehindAddressesCounts) {
   EXPECT_EQ(looks, 4) << "five for the address, one for the call; then " << outcome(served->call(look));
 }
 
-TEST_F(ApiTest, AKeyIsDoneOnce) {
+TEST_F(ApiTest, AnIdempotencyKeyRunsOnce) {
   const ApiTalk add{"POST", "/api/v1/feeds", R"({"url":"https://example.org/1"})", {{"Idempotency-Key", "k"}}};
   std::vector<std::thread> clients;
   std::array<HttpAnswer, 10> answers;
   for (HttpAnswer& answer : answers) clients.emplace_back([&] { answer = served->call(add); });
   for (std::thread& one : clients) one.join();
   for (const HttpAnswer& answer : answers) {
-    if (answer.status == 429) continue;  // more than are answered at once
+    if (answer.status == 429) continue;  // over the limit of concurrent calls
     EXPECT_EQ(outcome(answer), "201 added");
   }
   ApiTalk otherwise = add;
@@ -395,7 +395,7 @@ TEST_F(ApiTest, AKeyIsDoneOnce) {
 
 TEST_F(ApiTest, ClientsThatAddOneFeedAddItOnce) {
   Api::Options options;
-  options.at_once = 12;  // of which one token may have nine
+  options.at_once = 12;  // one token may use nine of them
   served = std::make_unique<ServedApi>(redis, options);
   std::vector<std::thread> clients;
   std::array<HttpAnswer, 8> answers;
@@ -446,11 +446,11 @@ TEST_F(ApiTest, OtherPathsAndMethodsAreRefused) {
   }
 }
 
-TEST_F(ApiTest, AProgramMayCallSoOftenAndOthersBesideIt) {
+TEST_F(ApiTest, TheRateLimitIsPerToken) {
   Api::Options options;
   options.burst = 5;
   options.a_second = 0.001;
-  options.call_time = std::chrono::hours(1);  // how long they take does not count here
+  options.call_time = std::chrono::hours(1);  // the duration of calls does not matter here
   served = std::make_unique<ServedApi>(redis, options);
   for (int i = 0; i < 5; ++i) EXPECT_EQ(served->get("/channels").status, 200);
   EXPECT_EQ(outcome(served->get("/channels")), "429 too_fast");
@@ -460,10 +460,10 @@ TEST_F(ApiTest, AProgramMayCallSoOftenAndOthersBesideIt) {
 }
 
 // SECURITY M6
-TEST_F(ApiTest, AnswersThatClientsDoNotTakeCountAndAreBounded) {
+TEST_F(ApiTest, UnreadAnswersAreCountedAndBounded) {
   Api::Options options;
   options.most_untaken = 8U << 20U;
-  options.call_time = std::chrono::hours(1);  // how long they take does not count here
+  options.call_time = std::chrono::hours(1);  // the duration of calls does not matter here
   served = std::make_unique<ServedApi>(redis, options);
   command({"XADD", "stream:signals", "1-1", "type", "post_created", "json",
            json::serialize(json::object{{"v", 1}, {"title", std::string(10'000'000, 'x')}})});
@@ -486,13 +486,13 @@ TEST_F(ApiTest, ACallThatTakesTheStoreLongCountsAsSeveral) {
   Api::Options options;
   options.burst = 100;
   options.a_second = 0.001;
-  options.call_time = std::chrono::nanoseconds(1);  // no store is so fast
+  options.call_time = std::chrono::nanoseconds(1);  // less than any call takes
   served = std::make_unique<ServedApi>(redis, options);
   EXPECT_EQ(served->get("/feeds").status, 200);
   EXPECT_EQ(outcome(served->get("/feeds")), "429 too_fast");
 }
 
-TEST_F(ApiTest, ADebtIsSaidAndIsNoLongerThanTenSeconds) {
+TEST_F(ApiTest, RetryAfterReportsADebtOfAtMostTenSeconds) {
   Api::Options options;
   options.burst = 5;
   options.a_second = 10;
@@ -559,7 +559,7 @@ TEST_F(ApiTest, SlowBodiesOfOneTokenLeaveRoomForOthers) {
                                            "Bearer " +
                                            std::string(asking_token) + "\r\nContent-Length: 5000\r\n\r\n{"));
   }
-  // Two of them are refused, and the others keep what they have.
+  // Two connections are refused; the other six keep their slots.
   for (auto& socket : slow) socket.non_blocking(true);
   for (std::size_t refused = 0; refused < 2;) {
     std::string answer(12, ' ');
@@ -577,7 +577,7 @@ TEST_F(ApiTest, SlowBodiesOfOneTokenLeaveRoomForOthers) {
   EXPECT_EQ(outcome(served->get("/feeds")), "429 busy");
 }
 
-/// Words that calls are made of, so that some come far.
+/// Returns `sensible` or hostile text, so that some calls get past the first checks.
 std::string hostile(std::mt19937& random, const std::string& sensible) {
   static const std::vector<std::string> words{"",
                                               "0",
@@ -623,10 +623,10 @@ std::string printable(std::string text) {
   return text;
 }
 
-TEST_F(ApiTest, WhateverIsAskedIsTheClientsFault) {
+TEST_F(ApiTest, HostileCallsCauseNoServerErrors) {
   Api::Options options;
   options.burst = 1e9;
-  // No answer of a name server is waited for.
+  // With 1 ms of patience, no call waits for a name server.
   served = std::make_unique<ServedApi>(redis, options, std::chrono::milliseconds(1));
   add(1, 3);
   std::mt19937 random(17);

@@ -1,4 +1,4 @@
-// Which partition a call is for.
+// Which partition a call goes to.
 #include <map>
 #include <optional>
 #include <stdexcept>
@@ -51,7 +51,7 @@ TEST(HomeOfACall, IsWhereTheFeedOrTheEntryIs) {
   EXPECT_EQ(home(route_of(verb::delete_, "/entries/{id}"), with({}, "23")), 7U);
 }
 
-TEST(HomeOfACall, IsToBeNamedWhereNothingTells) {
+TEST(HomeOfACall, MustBeNamedWhereTheCallDoesNotImplyIt) {
   const ApiRoute& feeds = route_of(verb::get, "/feeds");
   EXPECT_EQ(home(feeds, ApiCall()), std::nullopt);
   EXPECT_EQ(home(feeds, with({{"partition", "3"}})), 3U);
@@ -63,8 +63,8 @@ TEST(HomeOfACall, IsToBeNamedWhereNothingTells) {
   EXPECT_EQ(home(route_of(verb::get, "/openapi.json"), ApiCall()), 0U) << "of all";
 }
 
-/// Some partition says what is wrong with it.
-TEST(HomeOfACall, IsAnyOfWhatMakesNoSense) {
+/// Any partition can report the error of such a call.
+TEST(HomeOfACall, IsAnyPartitionForInvalidCalls) {
   EXPECT_EQ(home(route_of(verb::get, "/feed"), with({{"url", "nonsense"}})), 0U);
 }
 

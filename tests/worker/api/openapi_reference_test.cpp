@@ -1,4 +1,4 @@
-// What docs/openapi.json says of an operation's request is made from the operation's row (OPERATIONS A5).
+// The request part of each operation in docs/openapi.json is generated from the operation's row (OPERATIONS A5).
 // FEEDMILL_WRITE_REFERENCE=1 in the environment rewrites it.
 #include <cstdlib>
 #include <filesystem>
@@ -50,7 +50,7 @@ json::object described(const OperationField& field) {
   return schema;
 }
 
-/// The parameters of an operation: from its row, and those of headers as they stand.
+/// Parameters of an operation: generated from its row; header and paging parameters are copied from `stated`.
 json::array parameters_of(const Operation& operation, const json::array& stated) {
   json::array parameters;
   for (const OperationField& field : operation.fields) {
@@ -69,7 +69,7 @@ json::array parameters_of(const Operation& operation, const json::array& stated)
   return parameters;
 }
 
-/// Its body; null: it has none.
+/// Request body of an operation; null if it has none.
 json::value body_of(const Operation& operation) {
   json::object properties;
   json::array required;
@@ -121,7 +121,7 @@ std::string inline_text(const json::value& value) {
   return json_text(value);
 }
 
-/// On one line if it fits, else its members on lines of their own.
+/// Prints on one line if that fits, else with each member on its own line.
 std::string printed(const json::value& value, std::size_t indent, std::size_t column) {
   const std::string line = inline_text(value);
   if (column + line.size() <= 160 || !value.is_structured()) return line;
@@ -153,7 +153,7 @@ TEST(OpenApiReference, IsMadeFromTheRowsOfOperations) {
   EXPECT_EQ(stands, text) << "run this test with FEEDMILL_WRITE_REFERENCE=1";
 }
 
-/// "`url` [`channel`]" in the table of docs/REQUESTS.md.
+/// Compares the fields that the table of docs/REQUESTS.md lists ("`url` [`channel`]") with the rows.
 TEST(OpenApiReference, HasTheFieldsOfRequests) {
   std::ifstream in(std::filesystem::path(FEEDMILL_SOURCE_DIR) / "docs/REQUESTS.md");
   std::map<std::string, std::set<std::string>> documented, known;

@@ -1,5 +1,5 @@
-// docs/openapi.json against the running server, in both directions (OPERATIONS A5): every operation and every error
-// that is documented happens, and nothing else does.
+// docs/openapi.json matches the running server in both directions (OPERATIONS A5): every documented operation and error
+// occurs, and no others do.
 #include <algorithm>
 #include <cctype>
 #include <map>
@@ -21,7 +21,7 @@ const std::string feed_query = "url=" + percent_encoded(feed);
 constexpr std::string_view base = "/api/v1";
 const std::string hook = "wh_" + std::string(26, 'a'), no_hook = "wh_" + std::string(26, 'b');
 
-/// What of `value` is not as `schema` says, "" when all is.
+/// How `value` violates `schema`; "" if it conforms. `all`: the whole description, for $ref.
 std::string unfit(const json::value& value, const json::object& schema, const json::object& all) {
   if (const json::value* const reference = schema.if_contains("$ref")) {
     const std::string name(reference->as_string());
@@ -70,7 +70,7 @@ std::string unfit(const json::value& value, const json::object& schema, const js
   return "";
 }
 
-/// A call that makes sense, of each operation.
+/// A valid call of one operation.
 struct Sample {
   std::string id, method, target, body;
 };
@@ -110,7 +110,7 @@ const std::vector<Sample> samples{
     {"showRequest", "GET", "/requests/r-1", ""},
     {"importList", "POST", "/import", "https://example.org/feed.xml\nftp://x\n"},
     {"exportList", "GET", "/export", ""},
-    {"discover", "POST", "/discover?url=http%3A%2F%2F127.0.0.1%3A65535%2F", ""},  // nobody listens there
+    {"discover", "POST", "/discover?url=http%3A%2F%2F127.0.0.1%3A65535%2F", ""},  // no listener there
     {"listWebhooks", "GET", "/webhooks", ""},
     {"addWebhook", "POST", "/webhooks", R"({"url":"http://127.0.0.1:65535/hook"})"},  // nor here
     {"showWebhook", "GET", "/webhook?id=" + hook, ""},
@@ -135,12 +135,12 @@ bool is_read(const Sample& one) {
   return one.method == "GET";
 }
 
-/// Whether it is carried out by the call itself, in place of a request.
+/// Whether the call itself makes the change, without a request.
 bool is_change(const Sample& one) {
   return !is_read(one) && (one.target.starts_with("/webhook") || one.target.starts_with("/topic"));
 }
 
-/// Whether it becomes a request.
+/// Whether the call becomes a request.
 bool is_request(const Sample& one) {
   return !is_read(one) && !is_change(one) && one.id != "importList" && one.id != "discover";
 }
@@ -171,7 +171,7 @@ class OpenApi : public testing::Test {
     return description;
   }
 
-  /// Asks, holds the answer against what is documented of the operation, and says its outcome.
+  /// Calls the API, checks the answer against the documentation of operation `id`, and returns its outcome.
   std::string talk(const std::string& id, ApiTalk said) {
     said.target = std::string(base) + said.target;
     last = served->call(said);
@@ -319,7 +319,7 @@ void OpenApi::what_is_done() {
   EXPECT_EQ(talk("addWebhook"), "201 added");
   const std::string id(object_of(last).at("id").as_string());
   EXPECT_EQ(last.header("Location"), "/api/v1/webhook?id=" + id);
-  command({"RENAME", "push_out:subscriber:" + id, "push_out:subscriber:" + hook});  // to one whose name is known before
+  command({"RENAME", "push_out:subscriber:" + id, "push_out:subscriber:" + hook});  // use the id that the samples know
   command({"ZADD", "push_out:ids", "0", hook});
   command({"ZREM", "push_out:ids", id});
   EXPECT_EQ(talk("listWebhooks"), "200");
@@ -373,7 +373,7 @@ void OpenApi::what_is_refused_of_each() {
     if (is_read(one)) {
       ASSERT_EQ(talk(one.id).substr(0, 3), "200");
       said.headers = {{"If-None-Match", last.header("ETag")}};
-      if (one.id == "explainFeed") said.headers = {{"If-None-Match", "*"}};  // it says what time it is
+      if (one.id == "explainFeed") said.headers = {{"If-None-Match", "*"}};  // its answer contains the current time
       EXPECT_EQ(talk(one.id, said), one.id == "exportList" ? "200" : "304");
       said = good;
       said.method = "HEAD";
@@ -566,7 +566,7 @@ void OpenApi::what_is_refused_of_some() {
 void OpenApi::what_waits_and_dies() {
   served->resting = true;
   std::vector<std::pair<const Sample*, std::string>> asked;
-  command({"XADD", "stream:requests", "*", "op", "x"});  // calls join requests that wait
+  command({"XADD", "stream:requests", "*", "op", "x"});  // a waiting request, so that calls queue up after it
   for (const Sample& one : samples) {
     if (!is_request(one)) continue;
     SCOPED_TRACE(one.id);
@@ -648,7 +648,7 @@ void OpenApi::what_redis_refuses() {
   }
 }
 
-TEST_F(OpenApi, SaysWhatTheServerDoesAndNothingElse) {
+TEST_F(OpenApi, DescribesExactlyWhatTheServerDoes) {
   what_is_done();
   what_is_refused_of_each();
   what_is_refused_of_some();

@@ -1,4 +1,4 @@
-// The API on a port of its own over a real Redis, with a worker that carries out what is asked.
+// The API on its own port over a real Redis, with a worker that executes requests.
 #pragma once
 
 #include <atomic>
@@ -28,7 +28,7 @@ namespace feedmill::test {
 
 inline constexpr std::string_view asking_token = "asking-token-0123456789", reading_token = "reading-token-012345678";
 
-/// What one call says.
+/// One API call.
 struct ApiTalk {
   std::string method = "GET", target, body{};
   std::vector<std::pair<std::string, std::string>> headers{};
@@ -37,7 +37,7 @@ struct ApiTalk {
 
 class ServedApi {
  public:
-  /// Addresses of this machine may be looked at: programs discover what tests serve.
+  /// Allows discovery at loopback addresses, where tests serve sites. `patience`: time limit of a discovery.
   ServedApi(const RedisServer& redis, Api::Options options = {},
             std::chrono::milliseconds patience = std::chrono::seconds(20)) {
     Config config = *load_config(ConfigSources());
@@ -123,7 +123,7 @@ inline boost::json::object object_of(const HttpAnswer& answer) {
   return value.is_object() ? value.as_object() : boost::json::object();
 }
 
-/// "200 added", "404 no_such_feed", "200".
+/// Status with the reason, result or state: "200 added", "404 no_such_feed", "200".
 inline std::string outcome(const HttpAnswer& answer) {
   const boost::json::object object = object_of(answer);
   for (const char* name : {"reason", "result", "state"}) {

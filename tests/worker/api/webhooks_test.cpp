@@ -1,4 +1,4 @@
-// Webhooks over HTTP (OPERATIONS B4, B6); what is asked and refused of each is in openapi_test.cpp.
+// Webhooks over HTTP (OPERATIONS B4, B6); openapi_test.cpp covers which calls each operation accepts and rejects.
 #include <gtest/gtest.h>
 
 #include "storage/feeds/feeds.hpp"
@@ -45,7 +45,7 @@ TEST_F(WebhookApi, CreatesOneWithAllThatIsSaid) {
   EXPECT_FALSE(made.contains("secret"));
 }
 
-TEST_F(WebhookApi, NotesWhatIsNotTold) {
+TEST_F(WebhookApi, NotesWhichEventsAreNotDelivered) {
   const std::string body = R"({"url":"https://example.org/hook","feeds":["https://example.org/feed.xml"]})";
   EXPECT_EQ(outcome(served.post("/webhooks", body)), "404 no_such_feed");
   EXPECT_EQ(Subscribers(store).counts()->webhooks_active, 0U);

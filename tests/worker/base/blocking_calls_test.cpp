@@ -1,4 +1,4 @@
-// Calls of one object run in sequence, those of several objects in parallel, however many of them block.
+// Calls of one object run in order; those of different objects run in parallel, however many of them block.
 #include "worker/base/blocking_calls.hpp"
 
 #include <algorithm>
@@ -39,7 +39,8 @@ TEST(BlockingCallsOfOne, AreMadeOneAfterAnotherInTheirOrder) {
   EXPECT_EQ(most, 1);
 }
 
-// As while the stores of many partitions are opened. Before those that block: their threads stay for a while.
+// As when the stores of many partitions are opened. Runs before the tests with blocking calls: their threads remain for
+// a while.
 TEST(BlockingCallsInABurst, WaitForEachOther) {
   std::atomic<std::size_t> at_once = 0, most = 0, made = 0, slow = 0;
   std::vector<std::unique_ptr<BlockingCalls>> all;
@@ -48,14 +49,14 @@ TEST(BlockingCallsInABurst, WaitForEachOther) {
     all.back()->post([&] {
       const auto from = std::chrono::steady_clock::now();
       most = std::max(most.load(), ++at_once);
-      std::this_thread::sleep_for(std::chrono::milliseconds(1));  // what a call takes at a server that is near
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));  // round trip to a nearby server
       --at_once;
       if (std::chrono::steady_clock::now() - from > std::chrono::milliseconds(50)) ++slow;
       ++made;
       made.notify_one();
     });
   };
-  for (int i = 0; i < 2'000; ++i) post();  // eight at once take a quarter of a second
+  for (int i = 0; i < 2'000; ++i) post();  // eight threads need a quarter of a second
   for (std::size_t step = 1; step <= 100; ++step) {
     for (std::size_t now = made; now < 20 * step; now = made) made.wait(now);
     post();  // posting more work may start threads
@@ -64,7 +65,7 @@ TEST(BlockingCallsInABurst, WaitForEachOther) {
   EXPECT_LE(most, slow + std::max<std::size_t>(slow, 32)) << "this machine held up " << slow;
 }
 
-// As while a server hangs that many partitions have their stores at.
+// As when a server with the stores of many partitions hangs.
 TEST(BlockingCallsOfMany, WaitForNoneThatHangs) {
   std::promise<void> hang;
   const std::shared_future<void> until = hang.get_future().share();
@@ -77,7 +78,7 @@ TEST(BlockingCallsOfMany, WaitForNoneThatHangs) {
   std::promise<void> made;
   post([&made] { made.set_value(); });
   std::future<void> beside = made.get_future();
-  // Further posts allow threads to start for the waiting jobs.
+  // Each post may start another thread for the waiting jobs.
   for (int i = 0; i < 1000 && beside.wait_for(std::chrono::milliseconds(10)) != std::future_status::ready; ++i)
     post([] {});
   EXPECT_EQ(beside.wait_for(std::chrono::seconds(0)), std::future_status::ready);

@@ -1,4 +1,4 @@
-// Library descriptors on our loop: watched events are reported while they hold, and no others.
+// Library descriptors on our loop: watched events, and no others, are reported while they hold.
 #include "worker/base/descriptor_watch.hpp"
 
 #include <array>
@@ -23,7 +23,7 @@ class DescriptorWatchesTest : public testing::Test {
   }
   void send() const { ASSERT_EQ(::write(ends[1], "x", 1), 1); }
 
-  /// The events reported: r, w, or b for both. After `most` events the watch ends, and so does the loop.
+  /// Runs the loop until `most` events were reported and returns them: r, w, or b for both.
   std::string reports(std::size_t most) {
     told.clear();
     left = most;
@@ -82,7 +82,7 @@ TEST_F(DescriptorWatchesTest, TakesANumberAgainForAnotherDescriptor) {
     ASSERT_EQ(ends[0], number);
   }
   watches.watch(ends[0], true, false);
-  watches.forget(ends[0]);  // and is open still
+  watches.forget(ends[0]);  // but stays open
   send();
   watches.watch(ends[0], true, false);
   EXPECT_EQ(reports(2), "rr");

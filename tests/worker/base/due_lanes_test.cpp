@@ -14,12 +14,12 @@ namespace {
 using namespace std::chrono_literals;
 namespace asio = boost::asio;
 
-/// Lanes over a queue of numbers in place of a store.
+/// Lanes over a queue of numbers instead of a store.
 class DueLanesTest : public testing::Test {
  protected:
   using Lanes = DueLanes<int>;
 
-  /// Until all coroutines have ended.
+  /// Runs until all coroutines have ended.
   void run() {
     asio::co_spawn(
         loop,

@@ -48,7 +48,7 @@ TEST(LogRate, LetsABurstThroughAndThenOneInTenSeconds) {
   int let = 0;
   for (int i = 0; i < 100; ++i) let += rate.admit(LogLevel::warn, "refresh", "http.timeout", now).has_value();
   EXPECT_EQ(let, 20);
-  EXPECT_TRUE(rate.admit(LogLevel::warn, "refresh", "dns.failed", now));  // another reason, another bucket
+  EXPECT_TRUE(rate.admit(LogLevel::warn, "refresh", "dns.failed", now));  // each reason has its own bucket
   EXPECT_FALSE(rate.admit(LogLevel::warn, "refresh", "http.timeout", now + 9s));
   EXPECT_EQ(rate.admit(LogLevel::warn, "refresh", "http.timeout", now + 11s), 81u);
 }
@@ -64,7 +64,7 @@ TEST(LogRate, LetsFiftyASecondThroughInAll) {
   EXPECT_EQ(let, 50);
 }
 
-/// A log that writes into a pipe; good for one lines_of.
+/// A log that writes into a pipe; supports one call of lines_of().
 struct Piped {
   Piped() {
     int ends[2];
@@ -75,7 +75,7 @@ struct Piped {
     options.format = LogFormat::json;
   }
 
-  /// What `work` logs, line by line.
+  /// Lines that `work` logs.
   template <class Work>
   std::vector<std::string> lines_of(Work work) {
     std::string text;
@@ -166,7 +166,7 @@ TEST_F(LogTest, KeepsEveryLineToEightKibibytes) {
   }
 }
 
-// SECURITY K1: the text that marks a secret may be cut off.
+// SECURITY K1: truncation may remove the text that marks a secret.
 TEST_F(LogTest, HidesSecretsThatTheCutGoesThrough) {
   const std::string token = "abcdefghijklmnopqrstuvwxyz";
   for (std::size_t before = 1900; before < 2100; ++before) {
@@ -194,7 +194,7 @@ TEST_F(LogTest, CountsSuppressedLines) {
 }
 
 TEST_F(LogTest, NeverBlocksItsCallers) {
-  // Without a reader the pipe fills, then the queue; the calls return all the same, and so does the destructor.
+  // Without a reader, the pipe and then the queue fill up; the calls and the destructor return nevertheless.
   const std::string large(2000, 'x');
   Log log(options);
   for (int i = 0; i < 5000; ++i) log.write(LogLevel::info, "event" + std::to_string(i), large);

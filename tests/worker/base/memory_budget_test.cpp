@@ -31,7 +31,7 @@ TEST(MemoryBudget, ReservesWhatABodyNeedsWhileItComes) {
   MemoryBudget budget(100 * mebi);
   {
     Share share(budget, 0);
-    EXPECT_EQ(budget.used(), 0u);  // nothing before a body comes
+    EXPECT_EQ(budget.used(), 0u);  // nothing before a body arrives
     EXPECT_TRUE(share.cover(1));
     EXPECT_EQ(budget.used(), 2 * step);  // at least 64 KiB
     EXPECT_TRUE(share.cover(step));
@@ -55,7 +55,7 @@ TEST(MemoryBudget, ReservesWhatReadingCosts) {
   EXPECT_TRUE(share.cover_reading(mebi));
   EXPECT_EQ(budget.used(), limits::reading_cost(mebi));
   EXPECT_EQ(share.readable_bytes(), mebi);
-  share.hold(3 * mebi);  // it is read
+  share.hold(3 * mebi);  // the document has been read
   EXPECT_EQ(budget.used(), 3 * mebi);
   EXPECT_EQ(share.readable_bytes(), 0u);
   Share other(budget, 0);
@@ -68,12 +68,12 @@ TEST(MemoryBudget, ReservesAheadWhileThereIsRoom) {
   MemoryBudget budget(4 * mebi);
   Share share(budget, 0);
   EXPECT_TRUE(share.cover(mebi));
-  EXPECT_TRUE(share.cover(mebi + 1));  // half as much again
+  EXPECT_TRUE(share.cover(mebi + 1));  // reserves half as much again
   EXPECT_EQ(budget.used(), 3 * mebi);
   Share other(budget, 0);
   EXPECT_TRUE(other.cover(mebi / 2 - step));
   EXPECT_TRUE(other.cover(mebi / 2 - step + 1));
-  EXPECT_EQ(budget.used(), 4 * mebi);  // as much as is there
+  EXPECT_EQ(budget.used(), 4 * mebi);  // all that is left
 }
 
 TEST(MemoryBudget, IsTheSumOfItsShares) {
@@ -88,8 +88,7 @@ TEST(MemoryBudget, IsTheSumOfItsShares) {
   EXPECT_TRUE(budget.is_short());  // 92 of 100
 }
 
-// SECURITY M3: one document at a time gets the memory it needs whatever the others hold, and the others stay within the
-// total.
+// SECURITY M3: one document at a time gets the memory it needs whatever the others hold; those stay within the total.
 TEST(MemoryBudget, OneMayAlwaysGrow) {
   MemoryBudget budget(10 * mebi);
   Share first(budget, 0), second(budget, 0), third(budget, 0);
@@ -121,9 +120,9 @@ TEST(MemoryBudget, ServesWaitingSharesOldestFirst) {
   EXPECT_FALSE(fourth.cover(mebi));
   fourth.on_granted({boost::asio::system_executor(), [&] { served += '4'; }});
   first.reset();
-  EXPECT_EQ(served, "2");  // then there are 2 MiB left, which the youngest does not take
+  EXPECT_EQ(served, "2");  // 2 MiB are left: too few for third, and fourth does not overtake it
   EXPECT_EQ(second.held(), 8 * mebi);
-  large.reset();  // now the next that finds too little may grow
+  large.reset();  // now the next share that does not fit is exempt
   EXPECT_EQ(served, "234");
   EXPECT_EQ(budget.used(), 16 * mebi);
 }
@@ -140,13 +139,13 @@ TEST(MemoryBudget, TellsWhenSomethingIsGivenBack) {
     share.hold(step);
     EXPECT_EQ(told, 1);
     share.hold(step / 2);
-    EXPECT_EQ(told, 1);  // once for each time that it asked
+    EXPECT_EQ(told, 1);  // once per on_released()
     ask();
   }
   EXPECT_EQ(told, 2);
 }
 
-/// As loops do: each on a thread of its own, woken by whichever gives something back.
+/// As in production: each loop has its own thread and is woken by any other that releases memory.
 TEST(MemoryBudget, IsSharedByLoopsOnThreadsOfTheirOwn) {
   MemoryBudget budget(10 * mebi);
   constexpr int loops = 8, documents = 2'000;
@@ -169,7 +168,7 @@ TEST(MemoryBudget, IsSharedByLoopsOnThreadsOfTheirOwn) {
         }
         EXPECT_TRUE(granted);
         EXPECT_EQ(share.held(), 3 * mebi);
-        std::this_thread::yield();  // while it is received
+        std::this_thread::yield();  // as if receiving the body
       }
     });
   }
@@ -249,7 +248,7 @@ TEST_F(AutomaticBudget, RefusesToStarveAPrivateServer) {
   EXPECT_EQ(objection_to_memory({}, max_body, true, root_).find("at least 16 × fetch.max_body + 68MiB"), 0u);
 }
 
-// SECURITY M1: with the shipped limits it starts, reads a body at the default cap, and has memory to spare.
+// SECURITY M1: with the shipped limits the worker starts, reads a body at the default cap, and has memory to spare.
 TEST_F(AutomaticBudget, FitsTheShippedLimits) {
   struct Shipped {
     const char* file;
@@ -272,7 +271,7 @@ TEST_F(AutomaticBudget, FitsTheShippedLimits) {
     EXPECT_EQ(objection_to_memory({}, max_body, shipped.private_server, root_), "") << shipped.file;
     const MemoryPlan plan = plan_memory({}, MemoryBudget::least(max_body), shipped.private_server, root_);
     EXPECT_LE(plan.documents + plan.private_server, limit / 4 * 3) << shipped.file;
-    // In addition to the largest document there is room for a default number of lanes with ordinary documents.
+    // There is also room for the default number of lanes with ordinary documents.
     MemoryBudget budget(plan.documents - limits::reading_cost(max_body));
     Share largest(budget, 0);
     EXPECT_TRUE(largest.cover(max_body));

@@ -55,7 +55,7 @@ class PseudoTerminal {
     ::close(inner_);
   }
   int inner() const { return inner_; }
-  /// Everything written, read at least up to `end`: a terminal delivers it in pieces.
+  /// Reads until the output contains `end`: a terminal delivers it in pieces.
   std::string read(std::string_view end) {
     std::string all;
     do {

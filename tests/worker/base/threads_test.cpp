@@ -20,7 +20,7 @@ TEST(SeveralThreads, DoAllThatWasPosted) {
   EXPECT_EQ(done, 1000);
 }
 
-/// Room for the stacks of some of the threads.
+/// Leaves address space for the stacks of only some of the threads.
 class LittleRoom {
  public:
   LittleRoom() {

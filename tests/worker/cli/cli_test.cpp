@@ -97,7 +97,7 @@ TEST(CommandLine, AcceptsGeneralFlagsBeforeAndAfterTheVerb) {
   EXPECT_EQ(line({"list", "--color", "never"}).terminal.color, ColorMode::never);
 }
 
-TEST(CommandLine, TellsTheFeedsKeepFromTheConfigurations) {
+TEST(CommandLine, DistinguishesTheKeepFlagOfFeedsFromTheOption) {
   EXPECT_FALSE(line({"add", "http://a.example/", "--keep", "7"}).flags.contains("retention.entries"));
   EXPECT_EQ(line({"run", "--keep", "7"}).flags.at("retention.entries"), "7");
 }

@@ -1,4 +1,4 @@
-// Completions and the manual are made from the tree of verbs (OPERATIONS §1).
+// Completions and the manual are generated from the tree of verbs (OPERATIONS §1).
 #include "worker/cli/command_tree.hpp"
 
 #include <cstdio>
@@ -27,7 +27,7 @@ bool is_installed(const std::string& program) {
   return std::system(("command -v " + program + " >/dev/null").c_str()) == 0;
 }
 
-/// What a shell command prints.
+/// Output of a shell command, with stderr.
 std::string output_of(const std::string& command) {
   FILE* const pipe = popen((command + " 2>&1").c_str(), "r");
   std::string text;
@@ -68,7 +68,7 @@ TEST_F(CommandTree, HoldsVerbsArgumentsAndFlags) {
   EXPECT_EQ(flag_of("--due")->value, "");
 }
 
-/// Calls `look` with each verb's words and itself, the program's own first.
+/// Calls `look` with the words and the node of each verb, starting with the program itself.
 void each(const CommandNode& node, const std::string& path,
           const std::function<void(const std::string&, const CommandNode&)>& look) {
   look(path, node);
@@ -117,7 +117,7 @@ TEST_P(Shells, ReadTheirScript) {
 INSTANTIATE_TEST_SUITE_P(All, Shells, testing::Values("bash", "zsh", "fish"),
                          [](const auto& test) { return test.param; });
 
-/// What bash offers for the last of these words.
+/// Completions that bash offers for the last of `words`.
 std::string offered(const std::string& script, const std::string& words) {
   return output_of("bash -c 'source " + script + "; COMP_WORDS=(" + words +
                    "); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _feedmill; printf \"%s \" \"${COMPREPLY[@]}\"'");
@@ -138,8 +138,8 @@ TEST_F(CommandTree, BashCompletesWhatFits) {
       output_of("bash -c '" + listing + "source " + script +
                 "; COMP_WORDS=(feedmill channel add a); COMP_CWORD=3; _feedmill; printf \"%s|\" \"${COMPREPLY[@]}\"'"),
       "anna/the\\ news|");
-  EXPECT_EQ(offered(script, "feedmill --config run config s"), "show ");  // run is a file here
-  EXPECT_EQ(offered(script, "feedmill channel add --us"), " ");           // that is a flag of channel list
+  EXPECT_EQ(offered(script, "feedmill --config run config s"), "show ");  // "run" is the value of --config
+  EXPECT_EQ(offered(script, "feedmill channel add --us"), " ");           // --user belongs to channel list
 }
 
 TEST_F(CommandTree, FishCompletesWhatFits) {
@@ -151,7 +151,7 @@ TEST_F(CommandTree, FishCompletesWhatFits) {
   };
   EXPECT_EQ(complete("feedmill exp"), "expire explain export ");
   EXPECT_EQ(complete("feedmill channel unread-"), "unread-count ");
-  EXPECT_EQ(complete("feedmill list --sta"), "--state ");  // fish 4 also offers where letters fit in between
+  EXPECT_EQ(complete("feedmill list --sta"), "--state ");  // fish 4 also offers subsequence matches
   EXPECT_EQ(complete("feedmill list --state ne"), "never_read new ");
   EXPECT_EQ(complete("feedmill set https://a.example/ interval_mi"), "interval_min= ");
 }

@@ -14,7 +14,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The file in the tree equals the text made from the table. FEEDMILL_WRITE_REFERENCE=1 in the environment rewrites it.
+/// The file in the tree equals the text generated from the table. FEEDMILL_WRITE_REFERENCE=1 in the environment
+/// rewrites it.
 void expect_file(const fs::path& name, const std::string& text) {
   const fs::path file = fs::path(FEEDMILL_SOURCE_DIR) / name;
   if (getenv("FEEDMILL_WRITE_REFERENCE") != nullptr) std::ofstream(file) << text;
@@ -37,19 +38,19 @@ TEST(ConfigReference, HoldsEveryOption) {
   }
 }
 
-/// The sample with its options in force: "#key = value" → "key = value"; sentences begin with "# ".
+/// The sample with all options active: "#key = value" → "key = value"; sentences begin with "# ".
 std::string uncommented(const std::string& sample) {
   std::istringstream lines(sample);
   std::string text;
   for (std::string line; std::getline(lines, line);) {
-    if (line.starts_with("#[feed_auth")) break;  // names files that are not here
+    if (line.starts_with("#[feed_auth")) break;  // refers to files that do not exist here
     text += line.starts_with("#") && !line.starts_with("# ") ? line.substr(1) : line;
     text += "\n";
   }
   return text;
 }
 
-TEST(ConfigReference, TheSampleSaysTheDefaultsInWordsThatAreUnderstood) {
+TEST(ConfigReference, TheSampleParsesToTheDefaults) {
   std::string pattern = (fs::temp_directory_path() / "feedmill-sample-XXXXXX").string();
   const fs::path home = mkdtemp(pattern.data());
   ConfigSources sources;
@@ -57,7 +58,7 @@ TEST(ConfigReference, TheSampleSaysTheDefaultsInWordsThatAreUnderstood) {
   const Config defaults = load_config(sources).value();
 
   std::string text = uncommented(sample_config());
-  // The path that stands for one of the operator's is there.
+  // Replaces the placeholder by the path of an existing file.
   const std::size_t at = text.find("/path/to/password_file");
   ASSERT_NE(at, std::string::npos);
   text.replace(at, 22, (home / "password").string());

@@ -53,7 +53,7 @@ TEST_F(ConfigReload, FindsNothingNewInTheSameFile) {
   EXPECT_THAT(read.restart, IsEmpty());
 }
 
-TEST_F(ConfigReload, TakesOverWhatMayChangeAndNamesTheRest) {
+TEST_F(ConfigReload, AppliesReloadableOptionsAndNamesTheOthers) {
   start("[worker]\nlanes = 10\n");
   const Reload read = reload("[worker]\nlanes = 20\n[retention]\nentries = 7\n[log]\nlevel = \"debug\"\n");
   EXPECT_THAT(read.changed, ElementsAre("retention.entries", "log.level"));
@@ -64,7 +64,7 @@ TEST_F(ConfigReload, TakesOverWhatMayChangeAndNamesTheRest) {
   EXPECT_EQ(read.config.origins.at("worker.lanes"), running.origins.at("worker.lanes"));
 }
 
-TEST_F(ConfigReload, TakesAwayWhatTheFileNoLongerSays) {
+TEST_F(ConfigReload, ResetsOptionsRemovedFromTheFile) {
   start("[retention]\nentries = 7\n[host.\"a.example\"]\nspacing = \"3s\"\n");
   const Reload read = reload("");
   EXPECT_THAT(read.changed, ElementsAre("retention.entries", "host.\"a.example\""));
@@ -104,7 +104,7 @@ TEST_F(ConfigReload, RejectsInvalidFiles) {
   EXPECT_EQ(read.error().size(), 2u);
 }
 
-// Sound after a restart, but not while the lease is the old one.
+// Valid after a restart, but not while the old lease is in effect.
 TEST_F(ConfigReload, RejectsOptionsThatConflictWithRunningOnes) {
   start("");
   write("[schedule]\nlease = \"10min\"\n[fetch]\nwall = \"5min\"\n");

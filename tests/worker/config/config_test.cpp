@@ -29,7 +29,7 @@ using testing::Field;
 using testing::HasSubstr;
 namespace fs = std::filesystem;
 
-/// A home of its own, so that no file of the machine is found.
+/// Sets an empty home directory, so that no file of this machine is found.
 class ConfigTest : public testing::Test {
  protected:
   ConfigTest() {
@@ -262,7 +262,7 @@ TEST_F(ConfigTest, WaitsForAPipeAndNotForEver) {
   writer.join();
 }
 
-/// What `--config <(command)` gives: the writer may have gone before we look.
+/// As with `--config <(command)`: the writer may have exited before the pipe is read.
 TEST_F(ConfigTest, ReadsWhatACommandHasWritten) {
   int ends[2];
   ASSERT_EQ(::pipe2(ends, O_CLOEXEC), 0);
@@ -391,7 +391,7 @@ TEST_F(ConfigTest, NeedsADecisionInKubernetes) {
 }
 
 TEST_F(ConfigTest, LeavesServiceLinksOfKubernetesAlone) {
-  // Of Services called feedmill, feedmill-admin and feedmill-redis.
+  // The variables of Services called feedmill, feedmill-admin and feedmill-redis.
   for (const std::string service : {"", "ADMIN_", "REDIS_"}) {
     env(service + "SERVICE_HOST", "10.0.0.1");
     env(service + "SERVICE_PORT", "9810");
@@ -582,7 +582,7 @@ TEST_F(ConfigTest, WarnsOfSecretsThatEveryUserMayRead) {
 struct RowCase {
   const char* name;
   const char* text;
-  const char* problem;  ///< without where it stands
+  const char* problem;  ///< without its position
 };
 class BadRow : public ConfigTest, public testing::WithParamInterface<RowCase> {};
 TEST_P(BadRow, IsRefusedWithARemedy) {

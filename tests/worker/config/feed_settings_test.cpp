@@ -157,7 +157,7 @@ TEST(FeedSettings, RefuseHeadersThatAreNotAnOperators) {
                            "Referer"}) {
     FeedSettings settings;
     EXPECT_NE(change_setting(settings, "header." + std::string(name) + "=x"), "") << name;
-    // Nor are they sent if another program wrote them into the store.
+    // They are not sent either if another program wrote them into the store.
     EXPECT_TRUE(read_settings("{\"headers\":{\"" + std::string(name) + "\":\"x\"}}").headers.empty()) << name;
   }
   EXPECT_TRUE(read_settings("{\"headers\":{\"X-A\":\"a\\r\\nB: c\"}}").headers.empty());

@@ -26,7 +26,7 @@ EgressPolicy policy(const Strings& allow, const Strings& deny = {}, const String
   return parsed ? *parsed : EgressPolicy();
 }
 
-// The same question through a sockaddr, as the socket callback asks it.
+// Checks an address both as text and as a sockaddr, as the socket callback does; the results must agree.
 Egress ask(const EgressPolicy& rules, const std::string& address, std::uint16_t port) {
   const Egress by_text = rules.check(address, port);
   sockaddr_in v4{};
@@ -153,7 +153,8 @@ TEST(EgressPolicy, BlocksEverythingElse) {
   }
 }
 
-// Each blocked network of SECURITY §1 by its ends: first and last address in, the neighbours as their own networks say.
+// The boundaries of each blocked network of SECURITY §1: its first and last addresses are blocked; their neighbours
+// follow the networks they belong to.
 TEST(EgressPolicy, BlocksWholeNetworks) {
   struct Network {
     const char* address;
@@ -293,7 +294,7 @@ TEST(EgressPolicy, DeniesNat64InEitherForm) {
   }
 }
 
-// RFC 6052 §2.4: its example address 192.0.2.33 under each length of prefix, and 8.8.8.8 in its place.
+// RFC 6052 §2.4: its example address 192.0.2.33 with each prefix length, and two other addresses in its place.
 TEST(EgressPolicy, JudgesOwnNat64PrefixesByTheAddressInside) {
   struct Row {
     const char* prefix;
@@ -330,7 +331,7 @@ TEST(EgressPolicy, JudgesOwnNat64PrefixesByTheAddressInside) {
   EXPECT_EQ(ask(EgressPolicy(), "2a00:64::127.0.0.1", 80), Egress::allowed) << "nobody has said what it is";
 }
 
-// RFC 7050: what ipv4only.arpa has for addresses tells the prefix. It closes, and opens nothing.
+// RFC 7050: the addresses of ipv4only.arpa reveal the prefix. It only blocks addresses and never allows any.
 TEST(EgressPolicy, LearnsNat64PrefixesFromTheNameServer) {
   struct Row {
     const char* answer;
@@ -397,7 +398,7 @@ TEST(OwnAddresses, HoldTheLoopback) {
   EXPECT_NE(std::ranges::find(addresses, "127.0.0.1"), addresses.end());
 }
 
-/// No descriptor is to be had while it lives.
+/// While it exists, no descriptor can be opened.
 struct NoDescriptors {
   NoDescriptors() {
     getrlimit(RLIMIT_NOFILE, &before);

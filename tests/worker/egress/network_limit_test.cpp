@@ -54,7 +54,7 @@ TEST(NetworkLimit, WakesTheLongestWaiter) {
 TEST(NetworkLimit, WaitsNoLongerThanItMay) {
   asio::io_context context;
   NetworkLimit limit(1);
-  EXPECT_TRUE(test::await(context, limit.wait("a", steady_clock::now())));  // there is room
+  EXPECT_TRUE(test::await(context, limit.wait("a", steady_clock::now())));  // a slot is free
   EXPECT_TRUE(limit.enter("a"));
   EXPECT_FALSE(test::await(context, limit.wait("a", steady_clock::now() + std::chrono::milliseconds(1))));
   limit.leave("a");

@@ -112,7 +112,7 @@ TEST(CanonicalFeedUrl, KnowsHowLongIsTooLong) {
   const std::string start = "http://example.org/";
   EXPECT_TRUE(canonical_feed_url(start + std::string(max_url_bytes - start.size(), 'x')));
   EXPECT_FALSE(canonical_feed_url(start + std::string(max_url_bytes - start.size() + 1, 'x')));
-  EXPECT_FALSE(canonical_feed_url(start + std::string(1000, '\xc3')));  // grows to three times that
+  EXPECT_FALSE(canonical_feed_url(start + std::string(1000, '\xc3')));  // grows to three times the length
 }
 
 TEST(CanonicalFeedUrl, SaysWhy) {
@@ -160,7 +160,7 @@ TEST(HostOf, IsTheNameOnly) {
   EXPECT_EQ(origin_of("http://example.org:8080/x"), (Origin{"http", "example.org", 8080}));
 }
 
-/// What libcurl, which connects, makes of a URL.
+/// How libcurl, which connects, parses a URL.
 Origin origin_by_libcurl(const std::string& text) {
   CURLU* const url = curl_url();
   Origin origin;
@@ -180,7 +180,7 @@ Origin origin_by_libcurl(const std::string& text) {
   return origin;
 }
 
-// SECURITY E3: limits and secrets apply to the origin that is really connected to.
+// SECURITY E3: limits and secrets apply to the origin that libcurl connects to.
 TEST(OriginOf, IsWhatLibcurlConnectsTo) {
   for (const char* const scheme : {"http://", "https://", "HTTP://", "http:/", "ftp://", ""}) {
     for (const char* const host : {"example.org",  "a",
@@ -218,7 +218,7 @@ TEST(CanonicalFeedUrl, RefusesEncodedControlCharactersInHosts) {
   EXPECT_FALSE(canonical_feed_url("http://a%0ab.example/"));
 }
 
-// SECURITY E3: one spelling, whichever script its digits are of.
+// SECURITY E3: an address has one spelling, whatever script its digits come from.
 TEST(CanonicalFeedUrl, ReadsAddressesInOtherDigits) {
   const auto url = canonical_feed_url("http://\xe2\x82\x82/");  // subscript two
   ASSERT_TRUE(url);

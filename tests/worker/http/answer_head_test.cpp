@@ -1,4 +1,4 @@
-// The header of an answer, line by line.
+// Response headers, line by line.
 #include "worker/http/answer_head.hpp"
 
 #include <algorithm>

@@ -27,14 +27,14 @@ std::string brotli(const std::string& text) {
   put(0, 1);  // WBITS 16
   for (std::size_t at = 0; at < text.size(); at += 65536) {
     const std::size_t size = std::min<std::size_t>(65536, text.size() - at);
-    put(0, 1);  // not the last
-    put(0, 2);  // four nibbles of length follow
+    put(0, 1);  // not the last metablock
+    put(0, 2);  // the length has four nibbles
     put(size - 1, 16);
     put(1, 1);  // uncompressed
     align();
     coded.append(text, at, size);
   }
-  put(3, 2);  // the last, and empty
+  put(3, 2);  // the last metablock, empty
   align();
   return coded;
 }
@@ -108,13 +108,13 @@ TEST_P(Codings, AreTakenOffAsFarAsTheyGo) {
   EXPECT_EQ(refused(whole, GetParam(), limits), Reason::worker_memory);
 }
 
-TEST_P(Codings, TellNothingWhenTheyAreSomethingElse) {
+TEST_P(Codings, YieldNothingFromUncodedBytes) {
   DecodeLimits limits;
   limits.as_far_as_it_goes = true;
   EXPECT_EQ(refused(std::string(5000, '\xff'), GetParam(), limits), Reason::http_truncated);
 }
 
-TEST_P(Codings, AreBrokenWhenTheyAreSomethingElse) {
+TEST_P(Codings, RejectUncodedBytes) {
   EXPECT_EQ(refused(std::string(5000, '\xff'), GetParam()), Reason::http_truncated);
 }
 
@@ -172,7 +172,7 @@ TEST(ContentCoding, DefusesBombs) {
 
 TEST(ContentCoding, RejectsDamagedInput) {
   std::string damaged = gzip(lifelike(100000));
-  damaged[damaged.size() - 6] = static_cast<char>(damaged[damaged.size() - 6] ^ 0x55);  // in the check sum
+  damaged[damaged.size() - 6] = static_cast<char>(damaged[damaged.size() - 6] ^ 0x55);  // in the checksum
   DecodeLimits limits;
   limits.as_far_as_it_goes = true;
   EXPECT_EQ(refused(damaged, "gzip", limits), Reason::http_truncated);

@@ -60,7 +60,7 @@ TEST(DnsAnswer, TakesAddressesOfTheNameAskedFor) {
             Addresses{"192.0.2.1"});
 }
 
-// Newer versions of c-ares cut it before we see it.
+// Newer versions of c-ares truncate it before we see it.
 TEST(DnsAnswer, CutsAnAddressThatIsTooLong) {
   EXPECT_EQ(read({record(asked, a, first + second)}).addresses, Addresses{"192.0.2.1"});
 }
@@ -78,7 +78,7 @@ TEST(DnsAnswer, LeavesAddressesOfOtherNamesAlone) {
   EXPECT_EQ(read({evil}).addresses, Addresses{});
   EXPECT_EQ(read({evil, record(asked, a, first), evil}).addresses, Addresses{"192.0.2.1"});
   EXPECT_EQ(read({record(asked, cname, encoded("b.example")), evil}).addresses, Addresses{});
-  // Those between the name and the end of its aliases have none to give, and what leads away from it does not count.
+  // An alias that points to the queried name does not add its addresses.
   EXPECT_EQ(read({record(encoded("evil.example"), cname, asked), evil}).addresses, Addresses{});
 }
 

@@ -79,7 +79,7 @@ TEST_F(FetchTest, SendsTheGoldenRequest) {
 }
 
 TEST(UserAgent, NamesTheFeedAndTheContact) {
-  // XXH3-64 of the URL , seed 0
+  // XXH3-64 of the URL, seed 0
   EXPECT_EQ(user_agent("", "https://example.org/feed.xml"), "feedmill/" FEEDMILL_VERSION " (feed-id=2d79a723d51ae45e)");
   EXPECT_EQ(user_agent("https://op.example/bot", "https://example.org/feed.xml"),
             "feedmill/" FEEDMILL_VERSION " (+https://op.example/bot; feed-id=2d79a723d51ae45e)");
@@ -112,7 +112,7 @@ TEST_F(FetchTest, BringsBackErrorsOfTheServerAsAnswers) {
   }
 }
 
-// HTTP P1: whatever a server calls its version comes back byte by byte.
+// HTTP P1: validators are sent back byte for byte, whatever they look like.
 TEST_F(FetchTest, SendsValidatorsByteExact) {
   const std::vector<std::string> etags = {"\"abc\"",
                                           "W/\"abc\"",
@@ -227,7 +227,7 @@ TEST_F(FetchTest, FollowsAtMostFiveRedirects) {
   EXPECT_TRUE(refused.sent);
 }
 
-// HTTP §10: a header of 128 KiB a hop, six hops, and of all of them the last alone is kept.
+// HTTP §10: six hops with a header of 128 KiB each; only the last header is kept.
 TEST_F(FetchTest, AChainTakesOneHeaderAHop) {
   const HttpClientOptions caps;
   constexpr std::size_t hops = 6;
@@ -257,7 +257,7 @@ TEST_F(FetchTest, AChainTakesOneHeaderAHop) {
   EXPECT_LE(refused.headers.size(), caps.max_header_lines);
   within(refused.wire_bytes);
   EXPECT_EQ(server.count("/6"), 0u);
-  // More than that ends the chain where it stands.
+  // A larger header ends the chain at its hop.
   Response more = redirect(302, "/4");
   for (std::size_t i = 0; i < std::size_t{2} * caps.max_header_lines; ++i)
     more.headers.emplace_back("X", std::string(245, 'x'));
@@ -333,7 +333,7 @@ TEST_F(FetchTest, RefusesRedirectsToBlockedAddresses) {
   EXPECT_TRUE(refused.sent);
 }
 
-// HTTP P9: up to 10 s are waited before the next hop, more ends the poll there.
+// HTTP P9: a Retry-After of up to 10 s is waited out before the next hop; a longer one ends the poll.
 TEST_F(FetchTest, ObeysRetryAfterBeforeTheNextHop) {
   server.serve("/feed", Response{.body = "x"});
   const auto with = [](int status, std::string rest) {
@@ -390,7 +390,7 @@ TEST_F(FetchTest, AsksAgainWhenOnlyTheCookiesDiffer) {
   EXPECT_EQ(answer("/feed").body, "in");
 }
 
-TEST_F(FetchTest, KeepsCookiesFromOtherServers) {
+TEST_F(FetchTest, SendsNoCookiesToOtherServers) {
   HttpServer other;
   other.serve("/", Response{.body = "other"});
   server.serve("/from", Response{.status = 302, .headers = {{"Location", other.url("/")}, {"Set-Cookie", "secret=1"}}});
@@ -418,7 +418,7 @@ TEST_F(FetchTest, RetriesAMisdirectedRequestOnceOnAFreshConnection) {
 }
 
 // HTTP H6
-TEST_F(FetchTest, AsksLeaveBeforeItGoesToAnotherHost) {
+TEST_F(FetchTest, AsksForPermissionBeforeContactingAnotherHost) {
   server.serve("/feed.xml", redirect(302, server.url("/near.xml")));
   server.serve("/near.xml", redirect(301, server.url("localhost", "/far.xml")));
   server.serve("/far.xml", redirect(302, server.url("localhost", "/end.xml")));

@@ -1,5 +1,5 @@
-// What becomes of everything a hostile server may do (tests/support/hostile_server.hpp), one row each; the table of
-// outcomes is printed.
+// The outcome of everything that a hostile server may do (tests/support/hostile_server.hpp), one row each; prints a
+// table of the outcomes.
 #include <algorithm>
 #include <cstdio>
 #include <fstream>
@@ -61,7 +61,7 @@ class HostileServerTest : public testing::Test {
     EXPECT_LE(ending.bytes, body_limit + header_limit + one_buffer) << behaviour.name;
   }
 
-  /// All at once, each by its own fetch.
+  /// Serves all behaviours and fetches each concurrently.
   void run(const std::vector<Behaviour>& behaviours, const FetchOptions& wanted) {
     test::serve(server, behaviours);
     Fetcher by(context.get_executor(), wanted);
@@ -108,7 +108,7 @@ TEST_F(HostileServerTest, SlowAnswers) {
   run(test::slow_answers(), hasty);
 }
 
-// SECURITY T10: a handshake that never comes.
+// SECURITY T10: a handshake that never completes.
 TEST_F(HostileServerTest, SilentHandshake) {
   FetchOptions hasty = options();
   hasty.connect = std::chrono::milliseconds(200);
@@ -141,7 +141,7 @@ TEST_F(HostileServerTest, Bombs) {
   Fetcher by(context.get_executor(), options());
   for (const Behaviour& bomb : bombs) {
     malloc_trim(0);
-    std::ofstream("/proc/self/clear_refs") << 5;  // forgets the peak
+    std::ofstream("/proc/self/clear_refs") << 5;  // resets the peak
     const std::uint64_t before = status_kib("VmRSS");
     FetchResult result = test::await(context, by.fetch(request(server.url("/" + bomb.name))));
     Ending ending = ending_of(result);
@@ -161,7 +161,7 @@ TEST_F(HostileServerTest, Bombs) {
   }
 }
 
-// HTTP P20: over HTTP/1.1 when streams break.
+// HTTP P20: falls back to HTTP/1.1 when streams break.
 TEST_F(HostileServerTest, BrokenStreams) {
   using Server = test::HostileHttp2Server;
   const test::Authority authority;
@@ -176,7 +176,7 @@ TEST_F(HostileServerTest, BrokenStreams) {
     Fetcher by(context.get_executor(), wanted);
     const FetchResult result =
         test::await(context, by.fetch(request("https://127.0.0.1:" + std::to_string(hostile.port()) + "/feed")));
-    // A connection that is cut after the header is not the streams' fault.
+    // A connection that closes after the header is not a stream error, so there is no retry.
     const bool retried = habit != Server::Habit::close;
     check(Behaviour{"http2", name, {}, retried ? "" : "http.truncated"}, ending_of(result));
     EXPECT_GE(hostile.http2_connections(), 1u);
@@ -184,7 +184,7 @@ TEST_F(HostileServerTest, BrokenStreams) {
   }
 }
 
-// HTTP R4, P16: what one server sets or one feed knows does not reach another.
+// HTTP R4, P16: cookies and secrets of one server or feed do not reach another.
 TEST_F(HostileServerTest, SecretsStayWithTheirOrigin) {
   HttpServer other;
   const std::string secret = "canary-7f3a";
@@ -209,11 +209,11 @@ TEST_F(HostileServerTest, SecretsStayWithTheirOrigin) {
   }
   const auto own = server.requests();
   ASSERT_EQ(own.size(), 2u);
-  EXPECT_EQ(own[1].header("Cookie"), "ours=" + secret);  // back at its own, and without the other's
+  EXPECT_EQ(own[1].header("Cookie"), "ours=" + secret);  // back at its own server, without the other's cookie
   EXPECT_EQ(own[1].header("Authorization"), "");
 
   EXPECT_EQ(ending_of(test::await(context, by.fetch(request(server.url("/back"))))).status, 401);
-  EXPECT_EQ(server.requests().back().header("Cookie"), "");  // the chain is over
+  EXPECT_EQ(server.requests().back().header("Cookie"), "");  // the chain has ended
 }
 
 }  // namespace

@@ -108,8 +108,8 @@ TEST_F(HttpClientTest, ReportsAPortWithoutAListener) {
   EXPECT_FALSE(refused.trace.sent);
 }
 
-// Of several addresses the policy may refuse one, while another has no listener: the second one was tried, so its error
-// is reported.
+// The policy refuses some addresses, and the allowed one has no listener: only that one was tried, so its error is
+// reported.
 TEST_F(HttpClientTest, ReportsTheErrorOfTheAllowedAddress) {
   asio::ip::tcp::acceptor taken(context, {asio::ip::address_v4::loopback(), 0});
   const std::string host = "two.example:" + std::to_string(taken.local_endpoint().port());
@@ -274,7 +274,7 @@ TEST_F(HttpClientTest, NamesAServerThatSpeaksNoTls) {
   EXPECT_FALSE(refused.trace.sent);
 }
 
-// SECURITY M3: a body that memory is too short for waits, without stalling by that.
+// SECURITY M3: a body waits for memory, and the wait does not count as a stall.
 TEST_F(HttpClientTest, PausesUntilThereIsMemory) {
   HttpClientOptions options = on_loopback();
   options.stall_time = std::chrono::seconds(1);
@@ -287,7 +287,7 @@ TEST_F(HttpClientTest, PausesUntilThereIsMemory) {
   const std::uint64_t before = budget.used();
   const std::string body(3 << 20, 'x');
   server.serve("/", Response{.body = body});
-  asio::steady_timer frees(context, std::chrono::milliseconds(1500));  // longer than a stall may last
+  asio::steady_timer frees(context, std::chrono::milliseconds(1500));  // longer than the stall limit
   std::uint64_t used = 0;
   frees.async_wait([&](boost::system::error_code) {
     used = budget.used() - before;
@@ -296,7 +296,7 @@ TEST_F(HttpClientTest, PausesUntilThereIsMemory) {
   HttpRequest asked = request("/");
   asked.memory = &share;
   EXPECT_EQ(answer(test::await(context, impatient.get(asked))).body, body);
-  EXPECT_GT(used, 0u);  // it had begun
+  EXPECT_GT(used, 0u);  // the body had begun to arrive
   EXPECT_LE(used, 4u << 20);
   EXPECT_EQ(budget.used(), other.held() + share.held());
 }
@@ -316,7 +316,7 @@ TEST_F(HttpClientTest, GivesUpWithoutMemory) {
     asked.memory = &share;
     EXPECT_EQ(failure(test::await(context, hasty.get(asked))).reason, Reason::worker_memory);
   }
-  HttpRequest pausing = request("/");  // the deadline ends a pause too, and is not the server's fault then
+  HttpRequest pausing = request("/");  // the deadline also ends a pause, without blaming the server
   pausing.deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(250);
   MemoryBudget::Share share(budget, 0);
   pausing.memory = &share;
@@ -378,7 +378,7 @@ TEST_F(HttpClientTest, UnwindsFromAPause) {
   EXPECT_EQ(budget.used(), before);
 }
 
-// HTTP §7: libcurl asks again by itself when a kept connection turns out to be dead.
+// HTTP §7: libcurl retries by itself when a reused connection turns out to be dead.
 TEST_F(HttpClientTest, AsksAgainWhenAKeptConnectionHasDied) {
   server.serve("/", [](const ServedRequest& asked) {
     return asked.connection == 1 ? Response{.silent = true, .end = End::close} : Response{.body = "x"};
@@ -412,7 +412,7 @@ TEST_F(HttpClientTest, OpensAFreshConnectionWhenTold) {
   EXPECT_EQ(server.connections(), 2u);
 }
 
-// At every step of an exchange.
+// Cancels at every step of an exchange.
 TEST_F(HttpClientTest, ReleasesEverythingWhenCancelled) {
   server.serve("/", Response{.body = "well"});
   const std::vector<std::string> begun = {"HTTP", "HTTP/1.1 200 OK\r\n",

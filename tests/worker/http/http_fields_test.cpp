@@ -31,7 +31,7 @@ TEST(HttpDate, IsReadInItsThreeForms) {
       {"Thu, 01 Jan 1970 00:00:00 GMT", 0},
       {"Sat, 29 Feb 2020 00:00:00 GMT", 1582934400},
       {"Sun, 01-Mar-26 12:00:00 GMT", 1772366400},
-      {"Friday, 31-Dec-76 23:59:59 GMT", 3376684799},  // 2076: no more than 50 years ahead
+      {"Friday, 31-Dec-76 23:59:59 GMT", 3376684799},  // 2076: at most 50 years ahead
       {"Friday, 31-Dec-77 23:59:59 GMT", 252460799},   // 1977
       {"Wed, 31 Dec 9999 23:59:59 GMT", 253402300799},
       {"Sun, 06 Nov 1994 23:59:60 GMT", 784166400},
@@ -234,7 +234,7 @@ TEST(StatedQuotas, AreReadInAllTheirForms) {
   EXPECT_EQ(stated({{"x-ratelimit-remaining", "1.5"}, {"x-ratelimit-reset", "0.25"}}), Quotas{left(1.5, 250ms)});
 }
 
-TEST(StatedQuotas, ThatCannotBeReadSayNothing) {
+TEST(StatedQuotas, AreIgnoredWhenUnreadable) {
   const auto stated = [](std::string name, std::string value) {
     return stated_quotas(std::vector<Header>{{std::move(name), std::move(value)}},
                          std::chrono::sys_seconds(std::chrono::seconds(1'772'366'400)));

@@ -1,6 +1,6 @@
-// Real connections: in a network namespace whose loopback carries every address, so that a canary notices each attempt
-// at a blocked one (SECURITY §1, E3; HTTP D1). Skipped without the right to make namespaces. Tests that need none come
-// first, before the process enters its own.
+// Real connections in a network namespace with every address on loopback, so that a canary notices each attempt at a
+// blocked one (SECURITY §1, E3; HTTP D1). Skipped without permission to create namespaces. Tests that work without a
+// namespace come first, before the process enters one.
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -82,7 +82,7 @@ TEST(SystemResolver, IsNeverAsked) {
   asio::io_context context;
   Fetcher by(context.get_executor(), wanted);
   lookups = 0;
-  constexpr std::size_t all = 1000, at_once = 50;  // the name server of the test has to keep up, however slow it is
+  constexpr std::size_t all = 1000, at_once = 50;  // limits the load on the test's name server, however slow that is
   std::map<std::string, std::size_t> endings;
   std::size_t ended = 0;
   for (std::size_t i = 0; i < all; ++i) {
@@ -100,7 +100,7 @@ TEST(SystemResolver, IsNeverAsked) {
   EXPECT_EQ(endings, (std::map<std::string, std::size_t>{{"", all}}));
   EXPECT_EQ(lookups, 0);
 
-  // The control: libcurl left to itself is counted.
+  // The control: libcurl on its own is counted.
   CURL* const easy = curl_easy_init();
   curl_easy_setopt(easy, CURLOPT_PROXY, "");
   curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
@@ -114,7 +114,7 @@ TEST(SystemResolver, IsNeverAsked) {
 
 // --- in a namespace ------------------------------------------------------------------------------------------------
 
-/// Why there is no namespace, "" when we are in one.
+/// Why there is no namespace; "" inside one.
 std::string no_namespace;
 
 bool shell(const std::string& command) {
@@ -151,7 +151,7 @@ class Canary {
   Canary(const Canary&) = delete;
   Canary& operator=(const Canary&) = delete;
 
-  /// Addresses connected to so far, with how often; and how many are held open at most, by /24.
+  /// Number of connections so far, by address; most_at_once(): most held open at a time, by /24.
   std::map<std::string, std::size_t> attempts() const {
     const std::lock_guard lock(mutex_);
     return attempts_;
@@ -161,7 +161,7 @@ class Canary {
     const auto found = most_.find(network);
     return found == most_.end() ? 0 : found->second;
   }
-  /// From now on no host in that /24 answers.
+  /// From now on, no host in that /24 answers.
   void silence(const std::string& network) {
     const std::lock_guard lock(mutex_);
     silent_.insert(network);
@@ -221,7 +221,7 @@ std::string replaced(std::string text, const std::string& what, const std::strin
   return text;
 }
 
-/// What people have written for an address to get past checks of strings (SECURITY E3).
+/// Spellings of an address that have been used to get past string checks (SECURITY E3).
 std::vector<std::string> spellings(const std::string& address) {
   unsigned a = 0, b = 0, c = 0, d = 0;
   std::sscanf(address.c_str(), "%u.%u.%u.%u", &a, &b, &c, &d);
@@ -311,7 +311,7 @@ class NetworkTest : public testing::Test {
     return reason == Reason::egress_blocked || reason == Reason::egress_port || reason == Reason::dns_not_found ||
            reason == Reason::redirect_invalid || reason == Reason::url_invalid;
   }
-  /// No connection was made to an address that the policy blocks.
+  /// Expects no connection to an address that the policy blocks.
   void expect_no_attempts() {
     for (const auto& [address, times] : canary->attempts()) {
       EXPECT_EQ(EgressPolicy().check(address, 80), Egress::allowed) << address << " " << times;
@@ -334,7 +334,7 @@ TEST_F(NetworkTest, PublicAddressesAreReached) {
   EXPECT_EQ(canary->attempts().size(), 3u);
 }
 
-// SECURITY E3: as a feed's address, as where a redirect leads, as what a name resolves to.
+// SECURITY E3: as a feed's address, as a redirect's target, and as the result of a look-up.
 TEST_F(NetworkTest, NoSpellingOfAPrivateAddressIsConnectedTo) {
   const std::vector<std::string> all = all_spellings();
   EXPECT_GE(all.size(), 500u);
@@ -355,7 +355,7 @@ TEST_F(NetworkTest, NoSpellingOfAPrivateAddressIsConnectedTo) {
     redirecting.serve("/from", test::Response{.status = 302, .headers = {{"Location", "//" + host + "/"}}});
     EXPECT_TRUE(is_refusal(reason(by, redirecting.url("/from")))) << host;
   }
-  EXPECT_LT(refused_as_feed, all.size() / 2);  // the address decided, not the string
+  EXPECT_LT(refused_as_feed, all.size() / 2);  // decided by the address, not the string
   std::size_t number = 0;
   for (const char* address : private_v4) {
     const std::string mapped = std::string("::ffff:") + address, nat64 = std::string("64:ff9b::") + address;
@@ -409,7 +409,7 @@ TEST_F(NetworkTest, OwnAddressesAreBlockedUnlessAllowed) {
   allowing.egress = *EgressPolicy::parse(std::vector<std::string>{"93.184.216.99"}, {}, {});
   Fetcher lenient(context.get_executor(), allowing);
   EXPECT_EQ(reason(lenient, "http://93.184.216.99/"), Reason::none);
-  // One that comes later is known after a reload, or by itself within own_addresses_age.
+  // An address added later is known after a reload, or within own_addresses_age.
   EXPECT_EQ(reason(by, "http://93.184.216.98/"), Reason::none);
   ASSERT_TRUE(shell("ip address add 93.184.216.98/32 dev lo"));
   by.reload();
@@ -417,7 +417,7 @@ TEST_F(NetworkTest, OwnAddressesAreBlockedUnlessAllowed) {
   ASSERT_TRUE(shell("ip address del 93.184.216.98/32 dev lo; ip address del 93.184.216.99/32 dev lo"));
 }
 
-// Hubs of one network are limited to their share too, and no other hub waits for it.
+// Hubs of one network are limited to their share too, and other hubs do not wait for them.
 TEST_F(NetworkTest, OneNetworkHoldsAFewPosts) {
   canary->silence("93.184.216.0");
   Fetcher by(context.get_executor(), options());
@@ -499,10 +499,10 @@ TEST_F(NetworkTest, PlacesInANetworkAreTakenInTurn) {
   }
   context.restart();
   while (good < 100) ASSERT_GT(context.run_one(), 0u);
-  EXPECT_LE(canary->most_at_once("93.184.216.0"), 4u);  // the canary sees a connection end a little later than we do
+  EXPECT_LE(canary->most_at_once("93.184.216.0"), 4u);  // the canary sees a connection end a little after we do
 }
 
-// HTTP D1: the system's configuration, changed while we run.
+// HTTP D1: the system's configuration changes while we run.
 TEST_F(NetworkTest, AChangedResolverConfigurationIsPickedUp) {
   // Mounts stay private only if / is a mount point that can be made private: in a chroot it may not be one.
   if (unshare(CLONE_NEWNS) != 0 || mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) {
@@ -527,7 +527,7 @@ TEST_F(NetworkTest, AChangedResolverConfigurationIsPickedUp) {
   EXPECT_EQ(found(told, "a.example"), "93.184.216.34");
   EXPECT_EQ(found(by_itself, "a.example"), "93.184.216.34");
   configure("127.0.0.154");
-  EXPECT_EQ(found(told, "b.example"), "93.184.216.34");  // not 60 s old yet
+  EXPECT_EQ(found(told, "b.example"), "93.184.216.34");  // not yet 60 s old
   EXPECT_EQ(found(by_itself, "b.example"), "93.184.216.35");
   told.reload();
   EXPECT_EQ(found(told, "c.example"), "93.184.216.35");

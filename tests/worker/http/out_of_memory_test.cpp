@@ -1,5 +1,5 @@
-// Memory runs out while libcurl, c-ares and OpenSSL are in callbacks of ours: no exception passes through their frames,
-// the fetch ends with a reason, and the next one works (SECURITY T37).
+// Memory runs out while libcurl, c-ares and OpenSSL are in our callbacks: no exception passes through their frames, the
+// fetch ends with a reason, and the next one works (SECURITY T37).
 #include <algorithm>
 #include <cstddef>
 #include <cstdio>
@@ -26,14 +26,14 @@
 
 namespace {
 
-/// What this thread allocates; the servers' threads are left alone.
+/// Allocations of this thread; the servers' threads are not affected.
 struct Allocations {
-  long until_failure = 0;  ///< 0: none fails
+  long until_failure = 0;  ///< 0: none
   bool failed = false;
   long made = 0, live = 0;
   long live_bytes = 0, most_bytes = 0;
   void* stack[64]{};
-  int depth = 0;  ///< of the stack where it failed
+  int depth = 0;  ///< of the stack at the failure
 };
 thread_local Allocations allocations;
 
@@ -94,7 +94,7 @@ void operator delete(void* memory, std::align_val_t) noexcept {
 void operator delete(void* memory, std::size_t, std::align_val_t) noexcept {
   give_back(memory);
 }
-// What Asio takes its operations from, and frees with free(): it only fails.
+// Asio allocates its operations here and releases them with free(): simulates failures, but tracks no live memory.
 extern "C" void* aligned_alloc(std::size_t alignment, std::size_t size) {
   if (is_refused()) return nullptr;
   return memalign(alignment, size);
@@ -109,7 +109,7 @@ using test::Response;
 struct Callback {
   const char* name;
   const char* mangled;
-  unsigned failures = 0;  ///< allocations that failed in its frames
+  unsigned failures = 0;  ///< failed allocations within its frames
 };
 Callback callbacks[] = {
     {"HttpTransfer::on_header", "12HttpTransfer9on_header"},
@@ -140,7 +140,7 @@ void count_callbacks_on_stack() {
 struct Ending {
   std::optional<FetchResult> result;
   std::exception_ptr thrown;
-  bool escaped = false;  ///< from the loop: Asio had no memory to wait with
+  bool escaped = false;  ///< bad_alloc left the loop: Asio had no memory to wait with
 };
 
 class OutOfMemory : public testing::Test {
@@ -169,7 +169,7 @@ class OutOfMemory : public testing::Test {
     return wanted;
   }
 
-  /// The `failing`-th allocation fails; 0: none.
+  /// Fetches `url`; allocation number `failing` fails (0: none).
   Ending fetch(asio::io_context& context, Fetcher& by, const std::string& url, long failing) {
     Ending ending;
     bool ended = false;
@@ -194,7 +194,8 @@ class OutOfMemory : public testing::Test {
     return ending;
   }
 
-  /// Lets each allocation of a fetch fail in turn. `before`: fetches that go well before that one.
+  /// Repeats a fetch until each of its allocations has failed in turn. `before`: number of successful fetches before
+  /// it.
   void sweep(const std::string& url, unsigned before = 0) {
     unsigned errors = 0, answers = 0, escaped = 0;
     long number = 0, live_before = 0;
@@ -239,8 +240,8 @@ class OutOfMemory : public testing::Test {
 
 TEST_F(OutOfMemory, EndsTheFetchAndNothingElse) {
   sweep(server.url("long-name.a.example", "/from"));
-  sweep(server.url("/feed"));                                // no name, no redirect
-  sweep(old_server.url("long-name.a.example", "/feed"), 1);  // a session of TLS 1.2 that comes back
+  sweep(server.url("/feed"));                                // no look-up, no redirect
+  sweep(old_server.url("long-name.a.example", "/feed"), 1);  // resumes a session of TLS 1.2
   for (const Callback& callback : callbacks) {
     std::printf("%-28s failed %u times\n", callback.name, callback.failures);
     EXPECT_GT(callback.failures, 0U) << callback.name;

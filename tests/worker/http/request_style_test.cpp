@@ -1,4 +1,4 @@
-// What an operator's settings make of the requests that really go out (HTTP P19, R4, H7; SECURITY E8, E9, K2).
+// How an operator's settings change the requests that are sent (HTTP P19, R4, H7; SECURITY E8, E9, K2).
 #include "worker/http/request_style.hpp"
 
 #include <filesystem>
@@ -60,7 +60,7 @@ class RequestStyleTest : public testing::Test {
     return *EgressPolicy::parse(std::vector<std::string>{"127.0.0.0/8:1024-65535"}, {}, {});
   }
 
-  /// A feed for which these were set.
+  /// A request for a feed with these settings.
   FetchRequest feed(const std::string& url, const std::vector<std::string>& settings) {
     FetchRequest request{.feed_url = url, .url = url, .validators = {}, .settings = {}};
     for (const std::string& one : settings) EXPECT_EQ(change_setting(request.settings, one), "") << one;
@@ -86,7 +86,7 @@ class RequestStyleTest : public testing::Test {
     }
     return std::get<FetchError>(std::move(result));
   }
-  /// The whole request that must have gone out for `url` under that policy of ours.
+  /// The complete request expected by server `to`; `more`: further header lines.
   std::string golden(const HttpServer& to, const std::string& agent, const std::string& more = "",
                      const std::string& accept = accept_line) {
     return "GET /feed HTTP/1.1\r\nHost: 127.0.0.1:" + std::to_string(to.port()) + "\r\nUser-Agent: " + agent + "\r\n" +
@@ -150,7 +150,7 @@ TEST_F(RequestStyleTest, SendsNoSecretAndNoHeaderToAnotherOrigin) {
     EXPECT_THAT(request.head, Not(HasSubstr("czNjcmV0"))) << request.target;
     EXPECT_THAT(request.head, Not(HasSubstr("mine"))) << request.target;
   }
-  // A secret meant for the second origin goes there, and nowhere before.
+  // A secret for the second origin is sent there, and not to the first.
   answer(feed(server.url("/away"), {"auth=elsewhere"}));
   EXPECT_THAT(server.requests().back().head, Not(HasSubstr("c4nary")));
   EXPECT_EQ(other.requests().back().header("X-Api-Key"), "c4nary");
@@ -173,7 +173,7 @@ TEST_F(RequestStyleTest, DropsTheFeedsHeadersOnceWhenTheyAreTooMuch) {
   EXPECT_EQ(server.requests().size(), 5U) << "there was nothing to drop";
 }
 
-// SECURITY E2, K2: a feed with an unknown setting is not fetched in some other way.
+// SECURITY E2, K2: a feed with a setting that is not configured is not fetched at all.
 TEST_F(RequestStyleTest, SendsNothingForNamesThatAreNotConfigured) {
   const FetchError policy = error(feed(server.url("/feed"), {"policy=intranet"}));
   EXPECT_EQ(policy.reason, Reason::egress_blocked);
@@ -207,14 +207,13 @@ TEST_F(RequestStyleTest, CountsAsTheOperatorsOwnWhatItsPolicyOpens) {
   EXPECT_TRUE(answer(feed(server.url("/feed"), {"policy=open"})).opened_by_allow);
 }
 
-// --- through a proxy
-// ----------------------------------------------------------------------------------------------------
+// --- through a proxy ------------------------------------------------------------------------------------------------
 
 class ProxyTest : public RequestStyleTest {
  protected:
   ProxyTest() {
     options.proxy_enforces_egress = true;
-    options.egress = EgressPolicy();  // the proxy's own address is exempt, and nothing else is looked at
+    options.egress = EgressPolicy();  // the proxy's own address is exempt, and no other is checked
   }
 
   test::ProxyServer proxy;
@@ -293,8 +292,7 @@ TEST_F(ProxyTest, SaysWhyTheProxyRefuses) {
   }
 }
 
-// --- TLS per feed
-// -------------------------------------------------------------------------------------------------------
+// --- TLS per feed ---------------------------------------------------------------------------------------------------
 
 TEST_F(RequestStyleTest, TrustsTheFeedsOwnAuthorityForThatFeedAlone) {
   const test::Authority own;
@@ -306,7 +304,7 @@ TEST_F(RequestStyleTest, TrustsTheFeedsOwnAuthorityForThatFeedAlone) {
   EXPECT_EQ(answer(feed(url, {"ca_file=" + own.file()})).connections_reused, 1U);
 }
 
-/// SECURITY E11. Without a writer the open of a pipe would wait for ever.
+/// SECURITY E11. Without a writer, opening a pipe would block forever.
 TEST_F(RequestStyleTest, ACaPathThatIsNotARegularFileDoesNotBlock) {
   const test::Authority own;
   HttpServer secure(own.issue({.names = {"DNS:feeds.example"}}));
@@ -337,10 +335,10 @@ TEST_F(RequestStyleTest, WantsOneOfThePinnedKeys) {
             Reason::tls_verify);
 }
 
-// HTTP H7: what a host is spoken to with.
+// HTTP H7: the protocol configured for a host.
 TEST_F(RequestStyleTest, SpeaksHttp1WhereConfigured) {
   const test::Authority authority;
-  // A server that offers HTTP/2 in the handshake: the protocols that the client offers are recorded.
+  // The server records the protocols that the client offers in the handshake.
   std::vector<std::string> offered;
   const auto note = [](SSL*, const unsigned char** out, unsigned char* out_size, const unsigned char* in,
                        unsigned in_size, void* data) {

@@ -71,7 +71,7 @@ TEST_F(ResolverTest, FollowsAliases) {
 
 TEST_F(ResolverTest, CachesResults) {
   Resolver resolver(context.get_executor(), options());
-  names.serve("a.example", DnsAnswer{.addresses = {"192.0.2.1"}, .ttl = 0});  // at least min_ttl all the same
+  names.serve("a.example", DnsAnswer{.addresses = {"192.0.2.1"}, .ttl = 0});  // cached for min_ttl nevertheless
   for (int i = 0; i < 5; ++i) EXPECT_EQ(found(resolver, "a.example"), Addresses{"192.0.2.1"});
   EXPECT_EQ(resolver.queries(), 1u);
 }
@@ -88,7 +88,7 @@ TEST_F(ResolverTest, ReportsTheResultOfEachLookUp) {
   EXPECT_EQ(told, (std::vector{Lookup::ok, Lookup::cached, Lookup::not_found}));
 }
 
-TEST_F(ResolverTest, HonoursShortLivesDownToTheLeast) {
+TEST_F(ResolverTest, HonoursShortTtlsDownToTheMinimum) {
   ResolverOptions brief = options();
   brief.min_ttl = brief.max_ttl = std::chrono::seconds(0);
   Resolver resolver(context.get_executor(), brief);
@@ -125,7 +125,7 @@ TEST_F(ResolverTest, KeepsToItsNumberOfNames) {
   names.serve_rest([](const std::string&) { return DnsAnswer{.addresses = {"192.0.2.1"}}; });
   for (const char* host : {"a.example", "b.example", "a.example", "c.example", "a.example"}) found(resolver, host);
   EXPECT_EQ(resolver.queries(), 3u);
-  found(resolver, "b.example");  // was the least recently used
+  found(resolver, "b.example");  // it was the least recently used
   EXPECT_EQ(resolver.queries(), 4u);
 }
 
@@ -161,7 +161,7 @@ TEST_F(ResolverTest, AnswersManyNamesAFewAtATime) {
   context.restart();
   while (answered < 200) context.run_one();
   EXPECT_EQ(resolver.queries(), 200u);
-  EXPECT_GE(names.source_ports().size(), 18u);  // HTTP D1: 20, but two may be the same by chance
+  EXPECT_GE(names.source_ports().size(), 18u);  // HTTP D1: 20, but two may coincide
 }
 
 // HTTP D4
@@ -174,10 +174,10 @@ TEST_F(ResolverTest, LeavesDomainsAloneThatDoNotAnswer) {
     EXPECT_EQ(failed(resolver, "h" + std::to_string(i) + ".tarpit.co.uk"), Reason::dns_timeout);
   }
   EXPECT_EQ(resolver.queries(), 3u);
-  EXPECT_EQ(found(resolver, "good.co.uk").size(), 1u);  // not of the same domain
+  EXPECT_EQ(found(resolver, "good.co.uk").size(), 1u);  // in another domain
 }
 
-// HTTP D4: a redirect can lead to any name below a domain.
+// HTTP D4: redirects can lead to any name in a domain.
 TEST_F(ResolverTest, SilentNamesDoNotBlockNamesThatResolved) {
   ResolverOptions brief = options();
   brief.min_ttl = brief.max_ttl = std::chrono::seconds(0);
@@ -283,7 +283,7 @@ TEST_F(ResolverTest, SurvivesAFloodOfNamesThatDoNotExist) {
   EXPECT_EQ(found(resolver, "good.example").size(), 1u);
 }
 
-// SECURITY T4: whatever a name server sends, there is an answer, and it is none of the sender's making.
+// SECURITY T4: whatever a name server sends, the look-up ends, and never with addresses of the sender's choice.
 TEST_F(ResolverTest, TakesNoWrongAnswers) {
   const std::string flags("\x81\x80", 2), one("\0\1", 2), none("\0\0", 2);
   const std::string question = std::string("\3bad\7example\0", 13) + one + one;
@@ -396,7 +396,7 @@ TEST_F(FetchByNameTest, UsesOnlyTheAddressesThatAreAllowed) {
   EXPECT_EQ(server.requests().size(), 1u);
 }
 
-// RFC 7050: what the name server says of ipv4only.arpa tells a NAT64 prefix that looks like any public network.
+// RFC 7050: ipv4only.arpa reveals a NAT64 prefix that looks like any public network.
 TEST_F(FetchByNameTest, ReachesNoPrivateAddressByTheNat64OfItsNetwork) {
   Fetcher by = fetcher();
   server.serve("/feed", test::Response{.body = "x"});
@@ -431,8 +431,8 @@ TEST_F(FetchByNameTest, NamesWhatTheNameServersSay) {
   EXPECT_EQ(reason(by, url("dead.example")), Reason::dns_timeout);
 }
 
-// SECURITY T4, HTTP D4: names whose servers do not answer, each in a domain of its own so that no circuit helps, at the
-// same time as good ones.
+// SECURITY T4, HTTP D4: names with silent servers, each in its own domain so that no circuit helps, at the same time as
+// good ones.
 TEST_F(FetchByNameTest, FetchesDespiteAThousandTarpits) {
   FetchOptions wanted;
   wanted.resolver = options();
@@ -463,7 +463,7 @@ TEST_F(FetchByNameTest, FetchesDespiteAThousandTarpits) {
   EXPECT_EQ(dead, each);
 }
 
-// SECURITY E3: the answer flips with every query, and none of the connections goes astray.
+// SECURITY E3: the answer flips with every query, and no connection goes to the blocked address.
 TEST_F(FetchByNameTest, IsNotRebound) {
   FetchOptions wanted;
   wanted.resolver = options();

@@ -26,7 +26,7 @@ Owned<BIO> memory(const std::string& pem) {
   return Owned<BIO>(BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())));
 }
 
-/// What a server puts into its tickets.
+/// Fills a server's ticket with application data.
 int fill_ticket(SSL* connection, void* bytes) {
   const auto& filling = *static_cast<const std::string*>(bytes);
   return SSL_SESSION_set1_ticket_appdata(SSL_get_session(connection), filling.data(), filling.size());
@@ -49,7 +49,7 @@ class TlsSessionsTest : public testing::Test {
     SSL_CTX_set_session_ticket_cb(server.get(), fill_ticket, take_ticket, &ticket);
   }
 
-  /// Shakes hands with a server that is known by `key`; whether a session was resumed.
+  /// Makes a handshake with the server known by `key`; returns whether a session was resumed.
   bool resumes(TlsSessions& sessions, const std::string& key) {
     const Owned<SSL_CTX> client(SSL_CTX_new(TLS_client_method()));
     sessions.attach(client.get(), key);
@@ -66,9 +66,9 @@ class TlsSessionsTest : public testing::Test {
     }
     EXPECT_TRUE(SSL_is_init_finished(here.get()) != 0 && SSL_is_init_finished(there.get()) != 0);
     char byte = 0;
-    SSL_read(here.get(), &byte, 1);  // takes in the ticket
+    SSL_read(here.get(), &byte, 1);  // receives the ticket
     const bool resumed = SSL_session_reused(here.get()) != 0;
-    SSL_shutdown(here.get());  // a connection that ends without takes its session with it
+    SSL_shutdown(here.get());  // a connection closed without a shutdown discards its session
     return resumed;
   }
 

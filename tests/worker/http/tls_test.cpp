@@ -96,7 +96,7 @@ TEST_F(TlsTest, SpeaksNoOldProtocol) {
   EXPECT_EQ(reason(by, old->url("a.example", "/feed")), Reason::tls_handshake);
 }
 
-// SECURITY T12: no row needs a switch, and none has one.
+// SECURITY T12: no setting turns off any of these checks.
 TEST_F(TlsTest, RefusesWhateverIsWrong) {
   struct Row {
     const char* what;
@@ -176,7 +176,7 @@ TEST_F(TlsTest, FiftyFeedsOfAHostNeedOneConnection) {
   EXPECT_EQ(server.connections(), 1u);
 }
 
-// HTTP X1: eight may wait, four of them of any host.
+// HTTP X1: eight idle connections are kept, four of them for any host.
 TEST_F(TlsTest, KeepsConnectionsOfHostsThatAreAskedAgain) {
   std::vector<std::string> hosts;
   CertificateWish wish;
@@ -193,9 +193,9 @@ TEST_F(TlsTest, KeepsConnectionsOfHostsThatAreAskedAgain) {
   };
   EXPECT_EQ(ask(0, 6), 6u);
   EXPECT_EQ(ask(0, 6), 2u);  // four were kept
-  EXPECT_EQ(ask(0, 6), 0u);  // all of them, for they come back
+  EXPECT_EQ(ask(0, 6), 0u);  // all were kept, since the hosts were asked again
   EXPECT_EQ(ask(6, 16), 10u);
-  EXPECT_EQ(ask(0, 6), 0u);  // hosts asked only once do not evict them
+  EXPECT_EQ(ask(0, 6), 0u);  // hosts asked only once did not evict them
 }
 
 // HTTP §5
@@ -229,8 +229,8 @@ TEST_F(TlsTest, ResumesSessions) {
       EXPECT_EQ(response.connections_resumed, i == 0 ? 0u : 1u) << version << " " << i;
     }
     EXPECT_EQ(server->resumptions(), 5u);
-    EXPECT_EQ(answer(by, server->url("b.example", "/feed")).connections_resumed, 0u);  // sessions are a host's own
-    Fetcher other(context.get_executor(), options());                                  // and a policy's
+    EXPECT_EQ(answer(by, server->url("b.example", "/feed")).connections_resumed, 0u);  // sessions belong to a host
+    Fetcher other(context.get_executor(), options());                                  // and to a fetcher
     EXPECT_EQ(answer(other, server->url("a.example", "/feed")).connections_resumed, 0u);
   }
 }
@@ -244,7 +244,7 @@ TEST_F(TlsTest, SurvivesServersThatForgetTheirSessions) {
   EXPECT_EQ(server->resumptions(), 2u);
 }
 
-// Each handshake takes a session of its own, however many run at once.
+// Each host resumes its own session, however many hosts there are.
 TEST_F(TlsTest, ResumesOverManyHosts) {
   const auto server = serve({.names = {"DNS:*.hosts.example"}});
   Fetcher by(context.get_executor(), options());

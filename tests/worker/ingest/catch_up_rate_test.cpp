@@ -13,7 +13,7 @@ TEST(CatchUpRate, NeverFallsBehindWhatMustBePolled) {
   EXPECT_EQ(rate.now(), 10U);
   rate.set_feeds(1'000);
   EXPECT_EQ(rate.now(), 10U) << "how often they are polled is not known yet";
-  rate.observe(seconds(10));  // 100 feeds a second must be polled anyhow
+  rate.observe(seconds(10));  // 100 feeds a second must be polled in any case
   EXPECT_EQ(rate.now(), 150U);
   rate.set_feeds(10);
   EXPECT_EQ(rate.now(), 10U);

@@ -1,7 +1,7 @@
-// Random histories of a feed with some documents whose guids and links are bad, through the real commit path: a post is
+// Random histories of a feed in which some documents have bad guids and links, through the real commit path: a post is
 // created once and keeps its entry, its guid and its content (DESIGN §5).
-// FEEDMILL_HISTORIES = how many of each kind (default 100), FEEDMILL_HISTORY_SEED = the first one's seed: a failure
-// names its own.
+// FEEDMILL_HISTORIES: number of histories of each kind (default 100). FEEDMILL_HISTORY_SEED: seed of the first one; a
+// failure prints its own.
 #include <algorithm>
 #include <cstdlib>
 #include <ctime>
@@ -21,31 +21,31 @@
 namespace feedmill::test::identity_histories_test {
 namespace {
 
-/// A post as its publisher means it.
+/// A post as its publisher intends it.
 struct Post {
   int number = 0, edition = 1;
   std::string guid, link;
   bool dated = true;
-  bool emitted = false;  // in any document
+  bool emitted = false;  // listed in any document so far
   bool own_link = true;  // the newest document that lists it gives its own link
   bool must_be_good = false;
-  int good_edition = 0;  // which the newest document had under its guid, 0 = it had none
-  std::string id{};      // of its entry, once it was listed under its guid
+  int good_edition = 0;  // in the newest document under its own guid; 0: not so listed
+  std::string id{};      // of its entry, once listed under its guid
 
   std::string title() const { return "Post " + std::to_string(number) + ", edition " + std::to_string(edition); }
 };
 
-/// What a document says of one.
+/// A post as a document lists it.
 struct Listed {
-  Post* post = nullptr;  // nullptr = an item without a post
+  Post* post = nullptr;  // nullptr: an item without a post
   std::string guid, link, title;
   std::string text{}, date{};
 };
 
 struct Kind {
   bool permalinks = false, dated = true, trims = false;
-  bool renames = false;                   // single posts get new guids, new slugs, another scheme
-  std::optional<IdentifiedBy> wrongly{};  // a document in which today's rule would have switched the feed to that
+  bool renames = false;                   // individual posts get new guids, slugs or schemes
+  std::optional<IdentifiedBy> wrongly{};  // one document switches the feed to this identity, as an earlier rule did
 };
 
 std::string date_of(const Post& post) {
@@ -62,7 +62,7 @@ void flip_scheme(std::string& address) {
 
 /// Gives a post that is stored another guid, in one of three ways.
 void rename(Post& post, const Kind& kind, std::size_t how, int number) {
-  if (how == 0 || kind.trims || !kind.dated) {  // only the guid of a trimmed post is known
+  if (how == 0 || kind.trims || !kind.dated) {  // for trimmed posts only the guid is known
     if (kind.permalinks) flip_scheme(post.guid);
     flip_scheme(post.link);
     return;
@@ -88,7 +88,7 @@ class IdentityHistories : public Polling {
   }
 
   std::optional<Redis> probe_;
-  std::uint64_t rekeyed_ = 0;  // posts, of all histories
+  std::uint64_t rekeyed_ = 0;  // posts in all histories
 };
 
 std::string xml_of(const std::vector<Listed>& items, int document) {
@@ -140,7 +140,7 @@ void IdentityHistories::live(std::uint64_t seed, Kind kind) {
   const std::size_t wrong_at = 2 + below(5);
   for (std::size_t n = 1; n <= documents; ++n) {
     const bool wrong = kind.wrongly && n >= wrong_at && state().identity.by != IdentifiedBy::guid;
-    // What the publisher does.
+    // Changes by the publisher.
     if (n > 1 && chance(50)) {
       for (std::size_t i = 1 + below(2); i > 0; --i) add_post();
     }
@@ -155,7 +155,7 @@ void IdentityHistories::live(std::uint64_t seed, Kind kind) {
         if (chance(4) && post->own_link && !post->must_be_good) ++post->edition;
       }
     }
-    // Single posts get new guids: never in so many documents in a row that all guids are in doubt.
+    // Individual posts get new guids, but never in so many consecutive documents that all guids are in doubt.
     const bool renames_now = kind.renames && n > 1 && renamed_in_a_row < 2 && chance(50);
     renamed_in_a_row = renames_now ? renamed_in_a_row + 1 : 0;
     for (std::size_t i = renames_now ? 1 + below(2) : 0; i > 0; --i) {
@@ -163,7 +163,7 @@ void IdentityHistories::live(std::uint64_t seed, Kind kind) {
       const bool known = post.emitted && post.own_link && post.good_edition == post.edition && !post.must_be_good;
       if (known) rename(post, kind, below(3), ++renamed);
     }
-    // What its software makes of it.
+    // Faults of the publisher's software.
     std::vector<Listed> items;
     for (Post* post : list) {
       Listed& item = items.emplace_back(Listed{post, post->guid, post->link, post->title()});
@@ -186,19 +186,19 @@ void IdentityHistories::live(std::uint64_t seed, Kind kind) {
           item.guid.clear();
           is_bad[i] = true;
           break;
-        case 1:  // another's guid
+        case 1:  // the guid of another post
           if (!other_is_good) break;
           item.guid = items[other].guid;
           is_bad[i] = is_bad[other] = true;
           items[other].post->good_edition = items[other].post->edition;
           break;
-        case 2:  // there once more under another title
+        case 2:  // listed again under another title
           extra.push_back(item);
           extra.back().post = nullptr;
           extra.back().title += " (copy)";
           is_bad[i] = true;
           break;
-        case 3:  // there once more
+        case 3:  // listed again
           extra.push_back(item);
           extra.back().post = nullptr;
           is_bad[i] = true;
@@ -213,7 +213,7 @@ void IdentityHistories::live(std::uint64_t seed, Kind kind) {
           item.link += "/elsewhere";
           is_bad[i] = true;
           break;
-        case 6:  // guids exchanged
+        case 6:  // swapped guids
           if (!other_is_good || kind.trims || (kind.wrongly && n < wrong_at) || items[i].post->id.empty() ||
               items[other].post->id.empty())
             break;

@@ -1,4 +1,4 @@
-// Single posts under new guids, document after document, on a real store (DESIGN §5).
+// Posts that get new guids one by one, document after document, on a real store (DESIGN §5).
 #include <fstream>
 #include <iterator>
 
@@ -25,7 +25,7 @@ class ItemIdentities : public Polling {
   std::string id_of(const std::string& guid) { return redis({"HGET", url + ":guidmap", guid}); }
 };
 
-/// 25 posts with permalinks for guids.
+/// 25 posts with permalinks as guids.
 std::vector<Item> pages(const std::string& scheme = "http") {
   std::vector<Item> items;
   for (int n = 25; n > 0; --n) {
@@ -161,12 +161,12 @@ TEST_F(ItemIdentities, TwoEqualPostsStayTwo) {
   items[5].link = items[6].link = "https://example.org/twice";
   poll(rss(items));
   const std::string first = id_of(items[5].guid), second = id_of(items[6].guid);
-  items[5].guid = "new";  // the other is listed: it is not that
+  items[5].guid = "new";  // the other one is still listed, so it is not this post
   EXPECT_EQ(poll(rss(items)).created, 0U);
   EXPECT_EQ(id_of("new"), first);
   EXPECT_EQ(id_of(items[6].guid), second);
   items[5].guid = "newer";
-  items[6].guid = "newest";  // now either may be either
+  items[6].guid = "newest";  // now each could be either
   EXPECT_EQ(poll(rss(items)).rekeyed, 0U);
   EXPECT_EQ(entries(), "22");
 }
@@ -204,7 +204,7 @@ TEST_F(ItemIdentities, ATrimmedPostDoesNotReturnUnderAnotherSpelling) {
   const std::vector<Item> secure = pages("https");
   for (const std::size_t place : {12U, 20U}) {
     items[place].guid = secure[place].guid;
-    items[place].day = 28;  // else it would be trimmed at once
+    items[place].day = 28;  // otherwise it would be trimmed at once
   }
   EXPECT_EQ(poll(rss(items)).created, 0U);
   EXPECT_EQ(redis({"ZSCORE", url + ":tombs", secure[12].guid}), "inf");
@@ -219,7 +219,7 @@ TEST_F(ItemIdentities, NoPostIsLostWhenItsGuidGoesToANewOne) {
   std::vector<Item> items = pages();
   poll(rss(items));
   items.insert(items.begin(), {"https://example.org/new", "https://example.org/new", "New", 27, long_text + "new"});
-  std::swap(items[0].guid, items[5].guid);  // and its post has the guid that the new one should have
+  std::swap(items[0].guid, items[5].guid);  // the new post takes a stored guid and the stored post the new one
   poll(rss(items));
   poll(rss(items, "again"));
   EXPECT_EQ(entries(), "26") << "it is listed: no other post is the one that was stored under it";
@@ -248,7 +248,7 @@ TEST_F(ItemIdentities, AFewRenamedPostsAreFoundDuringAComparison) {
   poll(rss(items));
   const std::string id = id_of("g30");
   items[30].guid = "other";
-  std::swap(items[2].guid, items[3].guid);  // all posts are compared
+  std::swap(items[2].guid, items[3].guid);  // makes it compare all posts
   const Committed done = poll(rss(items));
   EXPECT_GE(reads, 3);
   EXPECT_EQ(done.created, 0U);
@@ -269,7 +269,7 @@ TEST_F(ItemIdentities, NothingIsDecidedByACutDocument) {
 TEST_F(ItemIdentities, AUsualNewPostCostsNoReadMore) {
   poll(rss(site(20)));
   std::vector<Item> items = site(21);
-  items.pop_back();  // as a site lists them: the oldest goes
+  items.pop_back();  // as on a site, the oldest drops out
   EXPECT_EQ(poll(rss(items)).created, 1U);
   EXPECT_EQ(reads, 1);
   items.insert(items.begin(), {"undated", "https://example.org/undated", "Undated"});

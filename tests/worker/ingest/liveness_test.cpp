@@ -39,7 +39,7 @@ TEST_F(LivenessTest, NoticesALoopThatDoesNotTurn) {
   loop.run();
 }
 
-// RELIABILITY H1: busy threads are no reason for a restart, however busy; a document that is never finished is one.
+// RELIABILITY H1: busy threads are never a reason for a restart; a document that is never finished is.
 TEST_F(LivenessTest, TellsBusyThreadsFromStuckOnes) {
   std::promise<void> go, begun;
   MemoryBudget::Share share(memory, 0), waiting(memory, 0);

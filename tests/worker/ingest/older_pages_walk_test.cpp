@@ -1,5 +1,5 @@
-// Pages of older posts on a real server and a real store: gaps that are closed, first imports that go back further, and
-// servers that lead astray.
+// Pages of older posts on a real server and a real store: closed gaps, first imports that reach further back, and
+// misleading servers.
 #include <chrono>
 #include <ctime>
 #include <functional>
@@ -38,7 +38,7 @@ std::string date_of(int post) {
   return text;
 }
 
-/// Posts `newest` … `oldest`.
+/// An Atom document with the posts `newest` … `oldest`.
 std::string atom(int newest, int oldest, const std::string& head = "") {
   std::string text = R"(<feed xmlns="http://www.w3.org/2005/Atom"><title>A feed</title><id>f</id>)" + head;
   for (int post = newest; post >= std::max(oldest, 1); --post) {
@@ -89,7 +89,7 @@ class OlderPages : public testing::Test {
     while (done.wait_for(0s) != std::future_status::ready) loop.run_one();
     return done.get();
   }
-  /// Page after page until the walk ends; how many there were.
+  /// Reads pages until the walk ends; returns their number.
   int walk(int most = 40) {
     int pages = 0;
     while (!state().older.walk.next.empty() && pages < most) {
@@ -100,7 +100,7 @@ class OlderPages : public testing::Test {
     return pages;
   }
 
-  /// The document at a page of a site with so many posts, five on each; 1 is the feed's own.
+  /// Serves a site with the posts `newest` … 1, five on each page; page 1 is the feed itself. `head`: markup of a page.
   void serve_site(int newest, const std::function<std::string(int page)>& head) {
     publisher.serve("/feed", [newest, head](const ServedRequest& request) {
       const auto at = request.target.find("paged=");
@@ -131,7 +131,7 @@ class OlderPages : public testing::Test {
     for (int post = from; post <= to; ++post) all.insert(post);
     return all;
   }
-  /// Events of posts that were created, with that mark.
+  /// Number of post_created events; if `mark` is given, only those with this member.
   int created(const char* mark = nullptr) {
     int count = 0;
     for (const EventRecord& event : *EventStream(store).read("0", 100'000, Milliseconds(0))) {
@@ -233,7 +233,7 @@ TEST_F(OlderPages, OfWordPressAreAskedForByNumber) {
 TEST_F(OlderPages, ThatTheServerDoesNotNumberAreTriedOnce) {
   const std::string head = R"(<generator uri="https://wordpress.org/">WordPress</generator>)";
   add();
-  for (const int newest : {5, 20, 40}) {  // whatever the query says
+  for (const int newest : {5, 20, 40}) {  // whatever the query
     publisher.serve("/feed", Response{.body = atom(newest, newest - 4, head)});
     refresh();
     walk();
@@ -282,9 +282,9 @@ TEST_F(OlderPages, ThatAreArchivesAreReadOnceForEver) {
 TEST_F(OlderPages, OfLiarsEnd) {
   struct Liar {
     const char* name;
-    std::string first;                                           // the link of the document
-    std::function<Response(const ServedRequest& request)> page;  // at /page
-    std::size_t most;                                            // requests for pages
+    std::string first;                                           // link in the document
+    std::function<Response(const ServedRequest& request)> page;  // answer at /page
+    std::size_t most;                                            // maximum number of requests for pages
   };
   HttpServer other;
   other.serve("/page", Response{.body = atom(15, 11)});
@@ -390,7 +390,7 @@ TEST_F(OlderPages, AreKeptLikeTheDocumentThatLeadsToThem) {
   EXPECT_EQ(stored(), posts(18, 25)) << "another one: what is to be kept";
 }
 
-// DESIGN §5: trimmed posts are not remembered for ever.
+// DESIGN §5: trimmed posts are not remembered forever.
 TEST_F(OlderPages, BringNoTrimmedPostBack) {
   RefreshOptions few = options();
   few.policy.retention.entries = 5;

@@ -1,5 +1,5 @@
-// Items that are unchanged since the last document are skipped: the result must equal that of reading them (RELIABILITY
-// L5), whatever else happens to the document.
+// Items unchanged since the last document are skipped: the result must equal that of reading them (RELIABILITY L5),
+// whatever else happens to the document.
 #include <random>
 
 #include "tests/support/counts.hpp"
@@ -8,7 +8,7 @@
 namespace feedmill::test::passed_over_test {
 namespace {
 
-/// One feed in a store of its own.
+/// One feed in its own store.
 class World : public Polling {
  public:
   explicit World(bool passes) {
@@ -23,7 +23,7 @@ class World : public Polling {
   using Polling::redis;
   using Polling::retention;
 
-  /// All that readers and operators get, without the times at which it was written.
+  /// Everything that readers and operators can see, without the times of writing.
   std::vector<std::string> left() {
     static const std::vector<std::string> timed{"first_seen", "last_changed", "saved"};
     std::vector<std::string> all;
@@ -54,15 +54,15 @@ class World : public Polling {
  private:
   std::string sorted(const char* command, const std::string& key) {
     std::string text = redis({command, key});
-    std::sort(text.begin(), text.end());  // their order in the hash says nothing
+    std::sort(text.begin(), text.end());  // hash fields have no order
     return text;
   }
 };
 
-/// The changes that a site makes to its list.
+/// A site that makes random changes to its list of posts.
 class Site {
  public:
-  /// `names`: whether it gives its posts guids.
+  /// `names`: whether its posts have guids.
   explicit Site(unsigned seed, bool names = true) : random_(seed), names_(names) {
     for (int i = 0; i < 6; ++i) add();
   }
@@ -100,20 +100,20 @@ class Site {
         any().text += " edited";
         break;
       case 3:
-        any().extra += " ";  // white space does not count
+        any().extra += " ";  // white space is ignored
         break;
       case 4:
-        any().link += "?utm_source=x";  // nor do tracking parameters
+        any().link += "?utm_source=x";  // so are tracking parameters
         break;
       case 5:
         std::swap(any(), any());
         break;
       case 6:
-        if (pick(4) == 0) posts_.push_back(any());  // the same twice
+        if (pick(4) == 0) posts_.push_back(any());  // the same post twice
         break;
       case 7: {
         if (pick(3) != 0) break;
-        Post other = any();  // another under the same guid
+        Post other = any();  // another post under the same guid
         other.link += "/other";
         other.title += " other";
         posts_.push_back(other);
@@ -129,7 +129,7 @@ class Site {
         any().date = pick(3) != 0 ? "" : "no date at all";
         break;
       case 11:
-        if (pick(4) == 0) {  // a new system numbers all posts afresh
+        if (pick(4) == 0) {  // a new CMS replaces all guids
           for (Post& post : posts_) post.guid = "new" + post.guid;
         }
         break;
@@ -203,7 +203,7 @@ class Site {
   int numbered_ = 0, built_ = 10, format_ = 0;
 };
 
-/// The lines that only one of them has; undated posts of one second may come in either order.
+/// Lines that only one side has; undated posts of one second may come in either order.
 std::string difference(std::vector<std::string> a, std::vector<std::string> b) {
   std::sort(a.begin(), a.end());
   std::sort(b.begin(), b.end());
@@ -214,7 +214,7 @@ std::string difference(std::vector<std::string> a, std::vector<std::string> b) {
   return text;
 }
 
-/// Random histories of one feed, in a store where items are passed over and in one where all is read.
+/// Compares random histories of one feed in a store that skips unchanged items and in one that reads all.
 void compare_histories(bool names, unsigned seeds, std::size_t least_passed) {
   std::size_t passed = 0;
   for (unsigned seed = 1; seed <= seeds; ++seed) {
@@ -263,13 +263,13 @@ TEST(PassedOver, PostsWithoutGuidsAreKnownByTheirLinks) {
   world.poll(rss(items));
   world.poll(rss(items, "again"));
   EXPECT_EQ(world.passed_over, 10U);
-  items.push_back(items.front());  // one link, two posts: all is read
+  items.push_back(items.front());  // two posts with one link: all items are read
   items.back().title = "Another";
   world.poll(rss(items));
   EXPECT_EQ(world.passed_over, 10U);
 }
 
-TEST(PassedOver, AHeadThatChangesEachTimeAndOneNewPostLeaveTheOthersUnread) {
+TEST(PassedOver, UnchangedItemsAreSkippedDespiteANewPostAndAChangedChannel) {
   World world(true);
   std::vector<Item> items = site(10);
   const auto document = [&](int built) {

@@ -1,4 +1,4 @@
-// Weeks of polling in seconds: the real hot path, network and store, with only the clock of the claims moved on; judged
+// Weeks of polling in seconds: the real hot path, network and store, with only the clock of the claims advanced; judged
 // by a referee on the publishers' side (HTTP P1–P12, P14–P17).
 #include <algorithm>
 #include <cstdio>
@@ -47,7 +47,7 @@ std::string http_date(Milliseconds time) {
   return text;
 }
 
-/// Posts 1 … count; `newest` is the date of the last one, an hour between them. `head`: further elements of the
+/// The newest 20 of posts 1 … count, an hour apart; `newest`: date of the last one. `head`: further elements of the
 /// channel.
 std::string rss(int count, Milliseconds newest, const std::string& head = "", const std::string& guids = "post") {
   std::string text =
@@ -67,7 +67,7 @@ Headers said_in(const SaidValidators& said, Headers headers = {}) {
   return headers;
 }
 
-/// 200 with a document.
+/// A 200 answer with a document.
 Answer document(std::string body, const SaidValidators& said = {}, Headers headers = {}) {
   Answer answer;
   answer.response = {.headers = said_in(said, std::move(headers)), .body = std::move(body)};
@@ -82,7 +82,7 @@ Answer not_modified(Headers headers = {}) {
   return answer;
 }
 
-/// A refusal or a failure that leaves the validators alone; waited out for `wait` at the least.
+/// A refusal or failure that leaves the validators alone; the next poll must wait at least `wait`.
 Answer refusal(int status, seconds wait, const char* rule, Headers headers = {}) {
   Answer answer;
   answer.response = {.status = status, .headers = std::move(headers), .body = "no"};
@@ -115,7 +115,7 @@ Referee::Habit steady(SaidValidators said, Headers headers = {}, seconds earlies
   };
 }
 
-/// 200 first, then nothing but that status; the back-off doubles from `base` to `cap`.
+/// A document first, then only `status`; the back-off doubles from `base` to `cap`.
 Referee::Habit failing(int status, seconds base, seconds cap, const char* rule, Headers headers = {}) {
   return [=](const Visit& visit) {
     if (visit.poll == 1) return document(rss(3, visit.now), {.etag = "\"first\""});
@@ -123,7 +123,7 @@ Referee::Habit failing(int status, seconds base, seconds cap, const char* rule, 
   };
 }
 
-/// A worker's own parts; discarded and rebuilt, as after a crash (HTTP P4).
+/// A worker's parts; discarded and rebuilt, as after a crash (HTTP P4).
 struct Parts {
   Parts(const std::string& redis_url, const std::string& name_server, const RefreshOptions& options)
       : store(context.get_executor(), StoreOptions{.url = redis_url}, 1),
@@ -162,7 +162,7 @@ class Politeness : public testing::Test {
     return referee.url(host + ".test", path);
   }
 
-  /// Polls each feed whenever it is due, for so long by the store's clock.
+  /// Polls each feed whenever it is due, for `length` by the store's clock.
   void poll_for(Milliseconds length) {
     std::vector<NewFeed> feeds;
     for (const std::string& url : urls) feeds.push_back({.feed_url = url});
@@ -185,7 +185,7 @@ class Politeness : public testing::Test {
     }
   }
 
-  /// `next`: when to come again.
+  /// Polls one feed; `next`: when to poll it again.
   void poll(Parts& parts, const std::string& url, Milliseconds now, Milliseconds& next) {
     redis.set(now);
     referee.set_time(now);
@@ -196,7 +196,7 @@ class Politeness : public testing::Test {
     request.only = {url};
     auto batch = Ingest(store).claim(request);
     ASSERT_TRUE(batch) << batch.error().detail;
-    if (batch->claims.empty()) {  // its host is left alone
+    if (batch->claims.empty()) {  // its host is backing off
       ASSERT_EQ(batch->deferred.size(), 1U) << url;
       next = batch->deferred.front().due;
       ASSERT_GT(next, now) << url;
@@ -241,7 +241,7 @@ TEST_F(Politeness, ThreeWeeksWithPublishersOfAllKindsBreakNoRule) {
     answer.said.etag = "\"one\"";
     return visit.conditional ? not_modified() : answer;
   });
-  add("etag-moves", [](const Visit& visit) {  // the body stays the same
+  add("etag-moves", [](const Visit& visit) {  // the body remains the same
     return document("<rss version='2.0'><channel><title>x</title></channel></rss>",
                     {.etag = "\"" + std::to_string(visit.poll) + "\""});
   });
@@ -257,7 +257,7 @@ TEST_F(Politeness, ThreeWeeksWithPublishersOfAllKindsBreakNoRule) {
       return document(rss(static_cast<int>(visit.poll), visit.now), {.etag = "\"a\"", .last_modified = "b"});
     return document(rss(static_cast<int>(visit.poll), visit.now), {.last_modified = "c"});
   });
-  add("half-broken", [n = 0](const Visit& visit) mutable {  // a refused document takes its validators with it
+  add("half-broken", [n = 0](const Visit& visit) mutable {  // a refused document's validators are dropped with it
     if (visit.poll % 3 != 0) {
       n = 0;
       return document(rss(static_cast<int>(visit.poll), visit.now),
@@ -280,13 +280,13 @@ TEST_F(Politeness, ThreeWeeksWithPublishersOfAllKindsBreakNoRule) {
                               whole.substr(0, whole.rfind("</channel>"))};
     return answer;
   });
-  add("stuck", [](const Visit& visit) {  // says 304 although there is news: a post an hour
+  add("stuck", [](const Visit& visit) {  // answers 304 although there is a new post every hour
     const int posts = static_cast<int>(visit.now / hours(1) % 1000) + 100;
     return visit.conditional ? not_modified() : document(rss(posts, visit.now), {.etag = "\"forever\""});
   });
 
   // Freshness and hints.
-  add("busy", [](const Visit& visit) {  // freshness lowers the floor, not below ten minutes
+  add("busy", [](const Visit& visit) {  // freshness lowers the floor, but not below ten minutes
     Answer answer = document(rss(static_cast<int>(visit.now / minutes(20) % 100'000), visit.now), {},
                              {{"Cache-Control", "max-age=60"}});
     answer.earliest = minutes(10);
@@ -341,7 +341,7 @@ TEST_F(Politeness, ThreeWeeksWithPublishersOfAllKindsBreakNoRule) {
   add("retry-after", [](const Visit& visit) {
     if (visit.poll % 2 == 1) return document(rss(static_cast<int>(visit.poll), visit.now));
     Answer answer = refusal(429, hours(2), "P9", {{"Retry-After", "7200"}});
-    answer.latest = hours(6);  // HTTP H10: what its host bears is found out by asking less often than it refused
+    answer.latest = hours(6);  // HTTP H10: the learned pace of its host delays it further
     return answer;
   });
   add("retry-date", [](const Visit& visit) {
@@ -387,7 +387,7 @@ TEST_F(Politeness, ThreeWeeksWithPublishersOfAllKindsBreakNoRule) {
   add("see-302", elsewhere(302, "see-302"));
   add("see-303", elsewhere(303, "see-303"));
   add("see-307", elsewhere(307, "see-307"));
-  add("wanders", [this](const Visit& visit) {  // a new target every third poll: asked without validators at first
+  add("wanders", [this](const Visit& visit) {  // a new target every third poll, first asked without validators
     const std::string real = at("www.wanders", "/" + std::to_string(visit.poll / 3) + ".xml");
     if (visit.url != real) return redirect(302, real);
     return visit.conditional ? not_modified() : document(rss(3, visit.now), {.etag = "\"same everywhere\""});
@@ -407,7 +407,7 @@ TEST_F(Politeness, ThreeWeeksWithPublishersOfAllKindsBreakNoRule) {
     if (sightings >= 3 && visit.now - first >= hours(24)) answer.moved_to = target;
     return answer;
   });
-  add("hijacked", [this](const Visit& visit) {  // leads to another feed one day: never taken over
+  add("hijacked", [this](const Visit& visit) {  // some day redirects to another feed: never taken over
     const std::string target = at("other.hijacked");
     if (visit.url != target) {
       return visit.poll < 10 ? document(rss(static_cast<int>(visit.poll), visit.now)) : redirect(301, target);
@@ -437,14 +437,14 @@ TEST_F(Politeness, ThreeWeeksWithPublishersOfAllKindsBreakNoRule) {
   EXPECT_EQ(state(at("etag-moves")).counts.polls_same_body, state(at("etag-moves")).counts.polls - 1);
 }
 
-/// A visitor without manners, on a connection of its own.
+/// An impolite client on its own connection.
 class Visitor {
  public:
   explicit Visitor(const Referee& referee) : socket_(context_) {
     socket_.connect({asio::ip::make_address("127.0.0.1"), referee.port()});
   }
 
-  /// A request as it should be, with `change` made to it; `more` are further lines.
+  /// Sends a correct request modified by `change`; `more`: further header lines.
   void ask(const std::string& feed_url, const std::string& url, const std::string& more = "",
            const std::function<void(std::string&)>& change = {}) {
     const std::size_t path = url.find('/', 7);
@@ -471,7 +471,7 @@ TEST(RefereeTest, DetectsImpoliteRequests) {
   };
   struct Offence {
     const char* rule;
-    Milliseconds after;  ///< since the poll before
+    Milliseconds after;  ///< since the previous poll
     std::string path;
     std::string more;
     std::function<void(std::string&)> change;
@@ -539,8 +539,8 @@ TEST(RefereeTest, SeesThatAWaitWasCutShort) {
   }
 }
 
-/// Hosts with many feeds each, one request at a time and a second between them: the feeds wait in lines, and the
-/// store's clock moves on from each request to the next.
+/// Hosts with many feeds each, one request at a time and a second apart: the feeds wait in lines, and the store's clock
+/// advances from each request to the next.
 class CrowdedHosts : public testing::Test {
  protected:
   static constexpr Milliseconds begin = seconds(1'772'366'417), spacing = seconds(1);
@@ -595,12 +595,12 @@ class CrowdedHosts : public testing::Test {
   std::unique_ptr<Parts> parts;
   Milliseconds now = begin;
   std::vector<std::string> urls;
-  std::vector<Milliseconds> overdue;  ///< when feeds started that were
+  std::vector<Milliseconds> overdue;  ///< when overdue feeds were started
   std::uint64_t claims = 0, refreshes = 0, rate = 0;
   std::size_t joined = 0;
 };
 
-/// Atom, five posts a page; `page` 1 is the document. Post n is dated n hours after `zero`.
+/// An Atom page with five posts; page 1 is the document. Post n is dated n hours after `zero`.
 std::string page_of(int newest, int page, const std::string& next, Milliseconds zero) {
   std::string text = "<feed xmlns='http://www.w3.org/2005/Atom'><title>F</title><link rel='next' href='" + next + "'/>";
   const int first = newest - 5 * (page - 1);
@@ -646,7 +646,7 @@ TEST_F(CrowdedHosts, AreAskedByTheRulesWhereFeedsWaitInLines) {
     answer.latest = hours(14);
     return answer;
   });
-  add("gaps", 4, [this](const Visit& visit) {  // HTTP G1: 19 posts since the poll before, every tenth time
+  add("gaps", 4, [this](const Visit& visit) {  // HTTP G1: every tenth poll finds 19 new posts
     const int newest = 5 + 19 * static_cast<int>(visit.poll / 10);
     const auto query = visit.url.find("?page=");
     const std::string home = visit.url.substr(0, query);
@@ -660,7 +660,7 @@ TEST_F(CrowdedHosts, AreAskedByTheRulesWhereFeedsWaitInLines) {
     if (is_news) answer.pages = {at(2), at(3), at(4)};
     return answer;
   });
-  add("led", 3, [this](const Visit& visit) {  // HTTP H6: to a host where others wait
+  add("led", 3, [this](const Visit& visit) {  // HTTP H6: redirected to a host where others wait
     const std::string target = referee.url("there.led.test", visit.url.substr(visit.url.rfind('/')));
     if (visit.url != target) return redirect(302, target);
     return visit.conditional ? not_modified() : document(rss(3, visit.now, "", visit.url), {.etag = "\"there\""});
@@ -671,7 +671,7 @@ TEST_F(CrowdedHosts, AreAskedByTheRulesWhereFeedsWaitInLines) {
 
   ASSERT_NO_FATAL_FAILURE(work_until(begin + hours(test::tries(40, 80, 160))));
   EXPECT_GT(joined, urls.size()) << "hardly anybody had to wait";
-  // Some may wait at any moment, but not always.
+  // Feeds may be waiting at any one moment, but not always.
   const auto somebody_waits = [&] { return redis_command(redis.server(), {"EXISTS", "lines"}) == "1"; };
   while (somebody_waits() && now < begin + hours(test::tries(41, 81, 161)))
     ASSERT_NO_FATAL_FAILURE(work_until(now + seconds(10)));

@@ -1,4 +1,4 @@
-// Documents one after the other, as a worker takes them, on a real store. Only the network is left out.
+// Documents in sequence, processed as by a worker, on a real store. Only the network is left out.
 #pragma once
 
 #include <algorithm>
@@ -26,9 +26,9 @@ inline const std::string url = "https://example.org/feed.xml";
 
 struct Item {
   std::string guid, link, title;
-  int day = 0;  ///< of March 2026, 0 = undated
+  int day = 0;  ///< of March 2025; 0: undated
   std::string text{};
-  std::string file{};  ///< that is enclosed
+  std::string file{};  ///< URL of an enclosure
 };
 
 inline std::string rss(const std::vector<Item>& items, const std::string& comment = "") {
@@ -74,7 +74,7 @@ class Polling : public testing::Test {
     response.body = body;
     return poll_answered(std::move(response));
   }
-  /// The connection breaks when so much of the document has come.
+  /// Polls with a connection that breaks after `bytes` of the body.
   Committed poll_cut(const std::string& body, std::size_t bytes) {
     FetchError error;
     error.reason = Reason::http_truncated;
@@ -88,7 +88,7 @@ class Polling : public testing::Test {
     return poll_answered(std::move(error));
   }
 
-  /// As Refresher does it, but without the network.
+  /// Processes an answer as Refresher does, without the network.
   Committed poll_answered(FetchResult fetched) {
     ClaimRequest request;
     request.worker = std::string(32, 'a');
@@ -152,7 +152,7 @@ class Polling : public testing::Test {
     const Commit* const commit = &decision.commit;
     const auto done = Ingest(store).commit(std::span(&commit, 1)).front();
     EXPECT_TRUE(done) << done.error().detail;
-    if (looks_whole && (requests < 50 || requests % 100 == 0)) expect_whole();  // it asks much
+    if (looks_whole && (requests < 50 || requests % 100 == 0)) expect_whole();  // it sends many commands
     return done ? *done : Committed();
   }
 
@@ -202,12 +202,12 @@ class Polling : public testing::Test {
   RedisServer server;
   Store store;
   Retention retention;
-  std::string etag;                                        ///< of the documents to come
-  std::function<void(const FeedState&, Document&)> alter;  ///< does something to each document before it is looked up
+  std::string etag;                                        ///< of the next documents
+  std::function<void(const FeedState&, Document&)> alter;  ///< changes each document before its posts are looked up
   bool looks_whole = true;                                 ///< expect_whole() after each poll
-  bool passes_over = true;                                 ///< items that are known by their hashes are not read
+  bool passes_over = true;                                 ///< items with known hashes are not read
   ReadingOptions reading_options;
-  std::size_t passed_over = 0;  ///< of all polls
+  std::size_t passed_over = 0;  ///< in all polls
   Decision decision;
   int reads = 0;  ///< read-only round trips of the last poll
   std::uint64_t requests = 0;

@@ -33,7 +33,7 @@ TEST_F(Polling, TheSameDocumentAThousandTimesSendsNothing) {
     for (Item& item : items) {
       if (!item.link.empty())
         item.link = item.link.substr(0, item.link.find('?')) + "?utm_campaign=" + std::to_string(i);
-      if (item.guid.empty()) continue;  // it is known by its text alone, which must stay
+      if (item.guid.empty()) continue;  // identified by its text alone, which must not change
       item.text = item.text.substr(0, item.text.find("&lt;")) + "&lt;img src='https://t.example/" + std::to_string(i) +
                   "' width='1' height='1'&gt;";
     }
@@ -66,7 +66,7 @@ TEST_F(Polling, PostsThatCameFromHereAreNotStoredAgain) {
   EXPECT_EQ(redis({"HMGET", url + ":guidmap", "a", "b", "c", "d", "e"}), "Entry:3 (nil) Entry:2 (nil) Entry:1");
   EXPECT_EQ(redis({"HGET", "Entry:3", "via"}), other);
 
-  // Nor is their coming and going anything: no gap, no deletion, no other identity.
+  // Nor has their coming and going any effect: no gap, no deletion, no other identity.
   passes_over = true;
   EXPECT_EQ(poll(atom_of({{"b2", {own}}, {"b3", {own}}, {"b4", {own}}})).created, 0U);
   EXPECT_EQ(poll(atom_of({{"b5", {own}}, {"a", {other}}, {"b", {own}}, {"c", {}}, {"x", {}}})).created, 1U);
@@ -159,7 +159,7 @@ TEST_F(Polling, SwitchesAFeedThatRenewsItsGuidsAtEveryFetch) {
     EXPECT_EQ(redis({"HGET", url + ":guidmap", "g" + std::to_string(n)}), "Entry:" + std::to_string(n));
   }
   EXPECT_EQ(signals("feed_rekeyed")[3].at("data").at("identified_by").as_string(), "guid");
-  // Once it has gone back in vain it takes longer.
+  // After a failed return to guids, the next one takes longer.
   for (int i = 1; i <= 3; ++i) poll(rss(site(7, "https://example.org/", "again-" + std::to_string(i) + "-")));
   EXPECT_EQ(state().identity.by, IdentifiedBy::link);
   for (int i = 1; i <= 6; ++i) {
@@ -170,11 +170,11 @@ TEST_F(Polling, SwitchesAFeedThatRenewsItsGuidsAtEveryFetch) {
   EXPECT_EQ(count("post_created"), 7U);
 }
 
-// --- one bad document changes nothing for good
+// --- one bad document has no lasting effect
 
 TEST_F(Polling, KeepsItsGuidsWhenAPostIsThereTwiceUnderAnotherTitle) {
   poll(rss(site(30)));
-  for (int i = 0; i < 5; ++i) {  // before or after it, for any number of polls
+  for (int i = 0; i < 5; ++i) {  // listed before or after it, for any number of polls
     std::vector<Item> items = site(30 + i);
     Item copy = items[26 + static_cast<std::size_t>(i)];
     copy.title += " again";
@@ -232,7 +232,7 @@ TEST_F(Polling, DistinguishesAPostFromTheOwnerOfItsGuid) {
   std::vector<Item> items = base;
   items.insert(items.begin(), other);
   EXPECT_EQ(poll(rss(items)).created, 1U);
-  std::erase_if(items, [](const Item& item) { return item.link.ends_with("/1"); });  // the item that owns the guid
+  std::erase_if(items, [](const Item& item) { return item.link.ends_with("/1"); });  // the owner of the guid
   ASSERT_EQ(items.size(), 10U);
   EXPECT_EQ(poll(rss(items)).events, 0U);
   items.front().guid = "another";
@@ -306,8 +306,8 @@ TEST_F(Polling, GivesAPostItsGuidThatCameWithoutOne) {
   EXPECT_EQ(redis({"HGET", "state:feed:" + url, "identity"}), "(nil)") << "nothing is left to remember";
 }
 
-/// tests/data/stores/: g1 … g10, then one document with a post under g3 again, then g3 … g11 (and an edit of g5 where
-/// the texts tell posts apart), as the build before this rule wrote them.
+/// tests/data/stores/: g1 … g10, then one document with another post under g3, then g3 … g11 (and an edit of g5 if
+/// posts are identified by their text), as the build before this rule wrote them.
 TEST_F(Polling, HealsStoresThatOneBadDocumentSwitched) {
   for (const std::string by : {"link", "digest"}) {
     redis({"FLUSHALL"});
@@ -402,7 +402,7 @@ TEST_F(Polling, TellsApartTheSecondPostThatComesUnderTheSameGuid) {
   EXPECT_EQ(title_of("Entry:2"), "Post 2");
 }
 
-TEST_F(Polling, LosesNoPostThatOnlyItsTextTellsFromOthers) {
+TEST_F(Polling, KeepsPostsThatDifferOnlyInText) {
   std::vector<Item> items = site(4);
   for (Item& item : items) item.guid = "", item.link = "https://example.org/";
   EXPECT_EQ(poll(rss(items)).created, 4U);
@@ -410,7 +410,7 @@ TEST_F(Polling, LosesNoPostThatOnlyItsTextTellsFromOthers) {
   EXPECT_EQ(poll(rss(items, "again")).created, 0U);
 }
 
-TEST_F(Polling, LosesNoUndatedPostThatOnlyItsTitleTellsFromOthers) {
+TEST_F(Polling, KeepsUndatedPostsThatDifferOnlyInTitle) {
   std::vector<Item> items = site(4);
   for (Item& item : items) item.guid = "", item.link = "https://example.org/alerts", item.day = 0, item.text = "Now.";
   EXPECT_EQ(poll(rss(items)).created, 4U);
@@ -600,7 +600,7 @@ TEST_F(Polling, RekeysNothingByACutDocument) {
 
 TEST_F(Polling, KeepsTheIdentityThatAPartWouldChange) {
   std::vector<Item> items = site(40);
-  items[0].guid = items[1].guid = "https://example.org/";  // 2 of 40 are borne, 2 of 5 are not
+  items[0].guid = items[1].guid = "https://example.org/";  // 2 of 40 are tolerated, 2 of 5 are not
   poll(rss(items));
   ASSERT_EQ(state().identity.by, IdentifiedBy::guid);
   const std::string xml = rss(items, "again");
@@ -617,7 +617,7 @@ TEST_F(Polling, GivesAPartAndTheWholeOneIdentity) {
   EXPECT_EQ(poll(xml).created, 5U);
   EXPECT_EQ(count("post_created"), 10U);
 
-  // … and when only the whole one shows that its guids tell nothing.
+  // The same if only the whole document shows that its guids are useless.
   std::vector<Item> others = site(10);
   for (std::size_t i = 4; i < 10; ++i) others[i].guid = "https://example.org/";
   redis({"FLUSHALL"});
@@ -666,7 +666,7 @@ TEST_F(Polling, StoresThePostThatADocumentAlwaysEndsIn) {
   EXPECT_EQ(redis({"HMGET", "Entry:3", "summary", "truncated"}), "What post 1 says (nil)");
 }
 
-// DESIGN §5: there are feeds that never end otherwise.
+// DESIGN §5: some feeds never arrive complete.
 TEST_F(Polling, RecognisesPostsWithRotatingGuidsInCutDocuments) {
   const std::string first = rss(site(20)), base = "https://example.org/";
   const auto cut_of = [](const std::string& xml) { return xml.substr(0, xml.find("Post 1<")); };
@@ -689,7 +689,7 @@ TEST_F(Polling, RecognisesPostsWithRotatingGuidsInCutDocuments) {
 }
 
 // DESIGN §5
-TEST_F(Polling, TakesGuidsThatNamePlacesForNone) {
+TEST_F(Polling, IgnoresPositionalGuids) {
   const auto numbered = [](int newest) {
     std::vector<Item> items = site(newest);
     items.resize(10);
@@ -711,7 +711,7 @@ TEST_F(Polling, TakesGuidsThatNamePlacesForNone) {
   EXPECT_EQ(count("post_created"), 13U);
 }
 
-TEST_F(Polling, TakesGuidsThatNamePlacesForNoneWhenAllHasChanged) {
+TEST_F(Polling, IgnoresPositionalGuidsWhenAllPostsChanged) {
   const auto numbered = [](int newest) {
     std::vector<Item> items = site(newest);
     items.resize(5);
@@ -725,7 +725,7 @@ TEST_F(Polling, TakesGuidsThatNamePlacesForNoneWhenAllHasChanged) {
   EXPECT_EQ(redis({"ZCARD", url + ":sort"}), "10");
 }
 
-TEST_F(Polling, TakesTombstonesOfPlacesForNone) {
+TEST_F(Polling, IgnoresTombstonesOfPositionalGuids) {
   const auto numbered = [](int newest) {
     std::vector<Item> items = site(newest);
     items.resize(10);
@@ -786,7 +786,7 @@ TEST_F(Polling, BringsNoRemovedPostBackWhenItsFeedIsSwitchedToLinks) {
   EXPECT_EQ(count("post_created"), 10U);
 }
 
-// --- what else could lose posts or flood readers with them
+// --- other ways to lose posts or to flood readers with them
 
 TEST_F(Polling, KeepsPostsOfTheFutureWhereTheyCameIn) {
   std::vector<Item> items = site(3);
@@ -817,7 +817,7 @@ TEST_F(Polling, LosesNoPostWhenTheCapIsLoweredAndRaised) {
   EXPECT_EQ(redis({"ZCARD", url + ":sort"}), "6");
 }
 
-TEST_F(Polling, TellsPostsUnderOneGuidApartThatAreFew) {
+TEST_F(Polling, DistinguishesAFewPostsUnderOneGuid) {
   std::vector<Item> items = site(40);
   items[3].guid = items[30].guid = "twice";
   EXPECT_EQ(poll(rss(items)).created, 40U);
@@ -828,7 +828,7 @@ TEST_F(Polling, TellsPostsUnderOneGuidApartThatAreFew) {
   EXPECT_EQ(poll(rss(exact)).created, 0U);
 }
 
-TEST_F(Polling, TakesGuidsForEqualThatDifferInWhiteSpaceAlone) {
+TEST_F(Polling, IgnoresWhiteSpaceAroundGuids) {
   poll(rss(site(5)));
   std::vector<Item> items = site(5);
   for (Item& item : items) item.guid = "\n\t " + item.guid + "  ";
@@ -859,7 +859,7 @@ TEST_F(Polling, SurvivesAFloodOfUndatedPosts) {
   std::vector<Item> items = site(60);
   for (Item& item : items) item.day = 0;
   EXPECT_EQ(poll(rss(items)).created, 60U);
-  std::reverse(items.begin(), items.end());  // sorted the other way round from now on
+  std::reverse(items.begin(), items.end());  // in reverse order from now on
   EXPECT_EQ(poll(rss(items)).events, 0U);
   EXPECT_EQ(Entries(store).all_by_order(url)->front().get("title"), "Post 60");
 }

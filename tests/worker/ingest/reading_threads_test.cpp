@@ -27,7 +27,7 @@ namespace asio = boost::asio;
 
 constexpr std::uint64_t mebi = 1 << 20;
 
-/// Documents whose reading lasts until the test ends it. The first letter of a name is the host.
+/// Reading a document lasts until the test ends it. The first letter of a document's name is its host.
 class ReadingThreadsTest : public testing::Test {
  protected:
   struct Document {
@@ -160,8 +160,8 @@ TEST_F(ReadingThreadsTest, AHostWaitingForMemoryDoesNotDelayOtherHosts) {
   EXPECT_FALSE(impatient.read);
   EXPECT_FALSE(impatient.thrown);
   EXPECT_EQ(threads->progress().waiting, 1u);
-  documents.front()->share.hold(mebi);  // the first is read, and waits for being stored
-  loop.poll();                          // which hears of it, whichever loop's document that was
+  documents.front()->share.hold(mebi);  // the first has been read and waits to be stored
+  loop.poll();                          // the loop learns of the released memory
   EXPECT_EQ(threads->progress().busy, 2u) << "now it is the next that may have what it needs";
   finish(large);
   finish(first);
@@ -172,7 +172,7 @@ TEST_F(ReadingThreadsTest, AHostWaitingForMemoryDoesNotDelayOtherHosts) {
 TEST_F(ReadingThreadsTest, ADocumentThatMayAlwaysGrowDoesNotWaitForItsHost) {
   make(2, 20 * mebi);
   Document& first = receive("a2");
-  EXPECT_TRUE(first.share.cover(30 * mebi));  // while its body comes it is the first that finds too little
+  EXPECT_TRUE(first.share.cover(30 * mebi));  // while its body arrives, it becomes the exempt share
   const Document& large = begin("a1", 10 * mebi);
   EXPECT_EQ(threads->progress().busy, 0u);
   begin(first, 30 * mebi);
@@ -209,7 +209,7 @@ TEST_F(ReadingThreadsTest, AnExceptionFreesTheThread) {
   finish(begin("b"));
 }
 
-// PERFORMANCE §3: timers and sockets are looked at between documents that are read on the loop.
+// PERFORMANCE §3: the loop polls timers and sockets between the documents that it reads.
 TEST_F(ReadingThreadsTest, TheLoopRunsBetweenDocumentsThatItReads) {
   make(1);
   asio::io_context one{1};

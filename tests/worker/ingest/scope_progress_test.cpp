@@ -1,4 +1,4 @@
-// Workers that take some feeds, or all once, know when they are done.
+// Workers limited to some feeds, or to one pass over all, know when they are done.
 #include "worker/ingest/scope_progress.hpp"
 
 #include <gtest/gtest.h>
@@ -54,7 +54,7 @@ TEST(ScopeProgress, OfNamedFeedsEndsWhenAllWereLookedAt) {
   EXPECT_EQ(request_of(scope).only, (Urls{"a", "b", "c", "d"}));
   EXPECT_TRUE(scope.note(batch_of({"a"}, {}, false)).empty());
   EXPECT_EQ(request_of(scope).only, (Urls{"b", "c", "d"})) << "there were more than it may take at once";
-  // b waits for its turn, c's host refuses for long, d is another worker's.
+  // b waits for its host's spacing, c's host is backing off for long, and another worker has d.
   const ClaimBatch batch = batch_of(
       {}, {deferred("b", "host_spacing", now + lease * 2), deferred("c", "host_backoff", now + lease * 2)}, true);
   const auto given_up = scope.note(batch);

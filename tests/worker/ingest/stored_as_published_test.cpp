@@ -78,7 +78,7 @@ class StoredAsPublished : public Polling {
     for (const auto& name : all.back().at("data").at("fields").as_array()) names.insert(name.as_string().c_str());
     return names;
   }
-  /// The second document changes the field, with one event of that type and no other; the third time nothing happens.
+  /// The second document changes the field and causes one event of that type and no other; the third causes none.
   void expect_one_event(const PairCase& test, const std::string& type) {
     poll(channel(item("a", first_day + test.before)));
     poll(channel(item("a", first_day + test.after)));
@@ -222,8 +222,8 @@ TEST_F(StoredAsPublished, ItemsWithMovingCountersAreNotReadAgain) {
   EXPECT_EQ(count("post_mended"), 0U);
 }
 
-// 24 polls, an hour apart: what Redis carries out for the feed, commands of scripts included, and what the stream
-// holds.
+// 24 polls, an hour apart: the commands that Redis executes for the feed, those of scripts included, and the size of
+// the stream.
 TEST_F(StoredAsPublished, MovingCountersCostRedisLittle) {
   looks_whole = false;
   const auto commands_of_a_day = [&](bool moves) {
@@ -380,7 +380,7 @@ TEST_F(StoredAsPublished, DatesOfRenderingAreNoNewsAndMoveNothing) {
 TEST_F(StoredAsPublished, ADateOfRenderingOfOnePostIsNewsOnce) {
   poll(channel(item("a", first_day) + item("b", first_day)));
   for (int n = 0; n < 20; ++n) {
-    redis({"HSET", "Entry:2", "first_seen", "1"});  // it was known for long
+    redis({"HSET", "Entry:2", "first_seen", "1"});  // known for a long time
     redis({"HSET", "Entry:1", "first_seen", "1"});
     poll(channel(item("a", now_date(n % 3)) + item("b", first_day)));
   }
@@ -445,7 +445,7 @@ TEST_F(StoredAsPublished, QuietFeedsHaveNoKeyOfLearnedParts) {
 // Posts that an earlier build read and stored.
 class Upgraded : public StoredAsPublished {
  protected:
-  /// `fingerprint`: of documents as that build had it; one from before 1.0.0 says nothing of its rules.
+  /// `fingerprint`: of documents by that build; builds before 1.0.0 did not include the version of their rules.
   template <class Edit>
   void poll_with_earlier_build(const std::string& document, const Edit& edit,
                                const std::string& fingerprint = std::string(32, 'a')) {
@@ -509,7 +509,7 @@ TEST_F(Upgraded, InheritsWithoutNews) {
   EXPECT_EQ(poll(atom + "<!-- 2 -->").events, 0U);
 }
 
-// Vocabularies by their other names, and no date where there was one of year 1.
+// Vocabularies under other names, and no date in place of one of year 1.
 TEST_F(Upgraded, ReadsTextsAuthorsAndDatesWithoutNews) {
   const std::string document =
       "<rss version='2.0' xmlns:content='https://purl.org/rss/1.0/modules/content/' "
@@ -535,7 +535,7 @@ TEST_F(Upgraded, ReadsTextsAuthorsAndDatesWithoutNews) {
   EXPECT_EQ(poll(document + "<!-- 2 -->").events, 0U);
 }
 
-// What the publisher changed at the same time is news where the items of the last document are known.
+// Changes that the publisher made at the same time are news if the items of the last document are known.
 TEST_F(Upgraded, ReportsChangesOfThePublisher) {
   const auto alerts = [](const std::string& first, const std::string& second) {
     return channel(item("a", first_day + "<cap:severity>" + first + "</cap:severity>") +

@@ -10,7 +10,7 @@ using namespace std::chrono_literals;
 class YieldingTest : public testing::Test {
  protected:
   YieldingTest() { yielding.set(true); }
-  /// What one look after the other brings, each when the rest before it is over.
+  /// Reports a look and advances the clock by the rest that follows.
   void look(Milliseconds due_for, bool all = true) {
     yielding.looked(due_for, all, now);
     now += yielding.rest();
@@ -20,7 +20,7 @@ class YieldingTest : public testing::Test {
   Yielding::Clock::time_point now = Yielding::Clock::time_point(1h);
 };
 
-TEST_F(YieldingTest, LooksTheMoreSeldomTheLongerTheFirstKeepsUp) {
+TEST_F(YieldingTest, LooksLessOftenTheLongerThePrimaryKeepsUp) {
   for (const Milliseconds rest : {4s, 8s, 10s, 10s}) {
     look(500ms);
     EXPECT_EQ(yielding.rest(), rest);
@@ -28,14 +28,14 @@ TEST_F(YieldingTest, LooksTheMoreSeldomTheLongerTheFirstKeepsUp) {
   }
 }
 
-TEST_F(YieldingTest, LeavesThoseThatAreDueLaterUntilThen) {
+TEST_F(YieldingTest, RestsUntilLaterFeedsAreDue) {
   EXPECT_EQ(yielding.rest(60s), 2s) << "it is not known yet whether the first keeps up";
   for (int looks = 0; looks < 3; ++looks) look(0ms);
   EXPECT_EQ(yielding.rest(60s), 60s);
   EXPECT_EQ(yielding.rest(1s), 10s);
 }
 
-TEST_F(YieldingTest, HelpsWhereFeedsAreLateAndLongerIfTheyAreAgain) {
+TEST_F(YieldingTest, HelpsWithLateFeedsForLongerEachTime) {
   for (const auto& help : {10s, 20s, 40s, 60s, 60s}) {
     yielding.looked(3001ms, true, now);
     EXPECT_FALSE(yielding.rests(now + help - 1ms));

@@ -12,7 +12,7 @@ namespace http = boost::beast::http;
 using boost::asio::ip::make_address;
 using Head = http::request_header<>;
 
-/// "" where the client is not known.
+/// The client's address; "" if it is unknown.
 std::string client(const std::string& peer, const Head& head, const std::vector<std::string>& trusted = {}) {
   const auto proxies = TrustedProxies::parse(trusted);
   const auto found = proxies->client_of(make_address(peer), head);

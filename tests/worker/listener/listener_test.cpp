@@ -1,4 +1,4 @@
-// Which connections a listener accepts, which it drops for others, and how a bug in one affects the rest.
+// Which connections a listener accepts, which it drops in favour of others, and how a bug in one affects the rest.
 #include "worker/listener/listener.hpp"
 
 #include <future>
@@ -33,8 +33,8 @@ using asio::ip::tcp;
 using testing::HasSubstr;
 using testing::StartsWith;
 
-/// A listener that says the path it was asked for; "/throw" throws, "/wait" waits until release(), "/take" takes the
-/// connection over. Clients are plain blocking sockets, of any address of the loopback network.
+/// A listener that answers with the requested path; "/throw" throws, "/wait" waits until release(), "/take" takes over
+/// the connection. Clients are plain blocking sockets with any loopback address.
 class ListenerTest : public testing::Test {
  public:
   ~ListenerTest() override {
@@ -44,7 +44,7 @@ class ListenerTest : public testing::Test {
 
  protected:
   void start() {
-    limits.pause = limits.head_time = limits.body_time = 1h;  // dropped connections are not late
+    limits.pause = limits.head_time = limits.body_time = 1h;  // no connection is dropped for being late
     listener = Listener::open(io.get_executor(), {asio::ip::address_v4::loopback(), 0}, "").value();
     Listener::Host host;
     host.answer = [this](Visit& visit) { return answer(visit); };
@@ -86,14 +86,14 @@ class ListenerTest : public testing::Test {
     socket.connect(listener->endpoint());
     return socket;
   }
-  /// One that the listener has taken in and waits for.
+  /// An accepted connection that has sent the first part of its second request.
   tcp::socket half_open(const char* from = "127.0.0.1") {
     tcp::socket socket = connect(from);
     EXPECT_THAT(ask(socket, "/in"), HasSubstr("/in"));
     asio::write(socket, asio::buffer(std::string("GET /half")));
     return socket;
   }
-  /// The answer, "" when the connection is closed instead.
+  /// The answer; "" if the listener closes the connection instead.
   static std::string ask(tcp::socket& socket, const std::string& target) {
     boost::system::error_code error;
     asio::write(socket, asio::buffer("GET " + target + " HTTP/1.1\r\nHost: x\r\n\r\n"), error);
@@ -126,7 +126,7 @@ class ListenerTest : public testing::Test {
   std::thread loop;
 };
 
-TEST_F(ListenerTest, ABugEndsOneConversationAndNoLaneNorPlace) {
+TEST_F(ListenerTest, ABugEndsOneConnectionAndFreesItsSlot) {
   places = {.connections = 2, .per_network = 2};
   start();
   for (const char* target : {"/throw", "/throw", "/throw", "/throw", "/aborted", "/aborted", "/aborted", "/aborted"}) {
@@ -182,7 +182,7 @@ TEST_F(ListenerTest, ConnectionsBeingAnsweredAreNotDropped) {
   EXPECT_THAT(reply, StartsWith("HTTP/1.1 200"));
 }
 
-TEST_F(ListenerTest, WhenAllAreBeingAnsweredTheNextOnesWaitOfWhateverNetwork) {
+TEST_F(ListenerTest, NewConnectionsWaitWhileAllAreBeingAnswered) {
   places = {.connections = 1, .per_network = 1};
   start();
   tcp::socket busy = connect();
@@ -193,7 +193,7 @@ TEST_F(ListenerTest, WhenAllAreBeingAnsweredTheNextOnesWaitOfWhateverNetwork) {
     others.push_back(connect(from));
     asio::write(others.back(), asio::buffer(std::string("GET /other HTTP/1.1\r\nHost: x\r\n\r\n")));
   }
-  // Makes sure that they were accepted: the loop polls for ready sockets between two handlers.
+  // Makes sure that they were accepted: the loop polls for ready sockets between handlers.
   for (int turn = 0; turn < 20; ++turn) asio::post(io, asio::use_future([] {})).get();
   release();
   for (tcp::socket& one : others) {

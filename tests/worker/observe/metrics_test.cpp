@@ -145,7 +145,7 @@ TEST(Metrics, EachGroupHasItsLagOfDelivery) {
         "feedmill_delivery_records_total{result=\"failed\"} 1\n"}) {
     EXPECT_NE(text.find(line), std::string::npos) << line;
   }
-  // Names are the consumers' own, and so is how many there are.
+  // Consumers choose the names and the number of groups.
   figures.groups.assign(100, {"", 1, {}});
   for (std::size_t i = 0; i < figures.groups.size(); ++i) figures.groups[i] = {"g\n\"" + std::to_string(i), i, {}};
   metrics.set_stream(figures);
@@ -393,7 +393,7 @@ TEST(Metrics, CountsLookUps) {
   EXPECT_EQ(found.at(R"(feedmill_dns_lookups_total{result="cached"})"), 1);
   EXPECT_EQ(found.at(R"(feedmill_dns_lookups_total{result="not_found"})"), 1);
   EXPECT_EQ(found.at(R"(feedmill_dns_lookups_total{result="ok"})"), 0);
-  EXPECT_EQ(found.at("feedmill_dns_duration_seconds_count"), 1);  // the cache takes no time
+  EXPECT_EQ(found.at("feedmill_dns_duration_seconds_count"), 1);  // cache hits have no duration
 }
 
 TEST(Metrics, ShowsTheOldestSuccessAndHostsThatBackOff) {

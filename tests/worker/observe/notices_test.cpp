@@ -54,12 +54,12 @@ TEST(Notices, OperatorsHearOfEveryStepInAFeedsLifeAndOfNothingElse) {
   }
 }
 
-// HTTP §4: one notice for each change of state, where no signal brings one.
+// HTTP §4: one notice for each change of state, unless a signal already brings one.
 TEST(Notices, OperatorsHearOfEveryChangeOfStateOnce) {
   struct Row {
     const char* from;
     const char* to;
-    const char* type;  ///< nullptr: none, or that of the signal
+    const char* type;  ///< nullptr: none, or the signal's
   };
   const Row rows[] = {{"new", "healthy", nullptr},
                       {"new", "degraded", "feed_degraded"},

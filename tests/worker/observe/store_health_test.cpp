@@ -29,7 +29,7 @@ TEST(Retries, WaitLongerEachTimeUpToACapWithJitter) {
   }
 }
 
-TEST(Retries, OfAServerThatCannotWriteComeEveryFiveSecondsAndOfOneThatRefusesUsEveryThirty) {
+TEST(Retries, ComeWithinFiveSecondsForUnwritableServersAndThirtyForRefusals) {
   for (const Code code : {Code::out_of_memory, Code::misconfigured}) {
     EXPECT_GE(wait_before_retry({code, ""}, 0), 2500ms);
     EXPECT_LE(wait_before_retry({code, ""}, 9), 5s);
@@ -59,11 +59,11 @@ class OutagesTest : public testing::Test {
   Outages outages{metrics, lines.log(), away, [this] { ++began; }};
 };
 
-/// RELIABILITY E2. At first an expired server certificate looks like a closed connection.
+/// RELIABILITY E2. An expired server certificate looks like a closed connection at first.
 TEST_F(OutagesTest, AreLoggedWhenTheyBeginAndWhenTheyNeedAnOperator) {
   StoreHealth health(outages);
   for (int i = 0; i < 3; ++i) health.mark_down({Code::unavailable, "closed"});
-  health.mark_down({Code::misconfigured, "NOREPLICAS"});  // as of each new primary, for a moment
+  health.mark_down({Code::misconfigured, "NOREPLICAS"});  // as each new primary answers for a moment
   for (int i = 0; i < 3; ++i) health.mark_down({Code::tls, "expired"});
   health.mark_down({Code::unavailable, "closed"});
   health.mark_down({Code::auth, "NOPERM"});  // the operator already knows
@@ -82,7 +82,7 @@ TEST_F(OutagesTest, AreLoggedWhenTheyBeginAndWhenTheyNeedAnOperator) {
   EXPECT_EQ(told, "event=redis_down closed event=redis_down expired event=redis_up event=redis_down OOM");
 }
 
-/// Of a process with several loops: however they meet it, and each at its own time.
+/// In a process with several loops, which meet the outage differently and at different times.
 TEST_F(OutagesTest, OfAnyLoopAreLoggedOnceAndLastUntilAllAreServed) {
   StoreHealth first(outages), second(outages);
   EXPECT_FALSE(first.mark_up());
@@ -103,7 +103,7 @@ TEST_F(OutagesTest, OfAnyLoopAreLoggedOnceAndLastUntilAllAreServed) {
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 2) << text;
 }
 
-/// RELIABILITY E2. A primary that has handed over names its successor; if it does so for long, that is an outage.
+/// RELIABILITY E2. A primary that has handed over names its successor; only if it does so for long is that an outage.
 TEST_F(OutagesTest, AreNoneWhereAnotherServerIsFoundAtOnce) {
   StoreHealth health(outages);
   const StoreError moved{Code::loading, "MOVED 42 10.0.0.2:6379"}, lost{Code::unavailable, "they do not know yet"};
@@ -147,7 +147,7 @@ TEST_F(OutagesTest, OfSeveralStoresEndWithTheLastOfThem) {
   EXPECT_EQ(outage->errors, 2U);
 }
 
-/// Of a process that serves many partitions: a node takes its own along, one after the other.
+/// In a process that serves many partitions, a failing node takes down its stores one after the other.
 TEST(StoresAwayTest, AreReportedByTheFirstAndByTheLastToReturn) {
   StoresAway away;
   const auto now = StoresAway::Clock::now();

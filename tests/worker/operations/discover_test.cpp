@@ -1,4 +1,4 @@
-// Pages as publishing systems make them, and which of their feeds `add` takes.
+// Pages of publishing systems, and which of their feeds `add` takes.
 #include "worker/operations/discover.hpp"
 
 #include <algorithm>
@@ -18,7 +18,7 @@ namespace {
 
 using Paths = std::vector<std::string>;
 
-/// A feed that answers at `path`; twins have the same name.
+/// A feed served at `path`. Feeds with the same name are twins.
 struct Answer {
   std::string path, name;
 };
@@ -28,9 +28,9 @@ struct Shape {
   const char* at;          ///< path of the page
   std::string head, body;  ///< of the page
   std::vector<Answer> feeds;
-  Paths found;         ///< in order, comments last
-  std::size_t own;     ///< how many of them are of the site itself
-  std::string header;  ///< its Link header
+  Paths found;         ///< paths in order, comment feeds last
+  std::size_t own;     ///< number of found feeds that are not comment feeds
+  std::string header;  ///< the page's Link header
 };
 
 std::ostream& operator<<(std::ostream& out, const Shape& shape) {

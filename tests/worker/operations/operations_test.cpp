@@ -1,4 +1,4 @@
-// What operations take, and that each is said in full (OPERATIONS A5, B4).
+// Which values operations accept, and that each operation is described completely (OPERATIONS A5, B4).
 #include <algorithm>
 #include <map>
 #include <set>
@@ -24,7 +24,7 @@ const Operation& operation(std::string_view verb) {
   return operation_families().front().operations.front();
 }
 
-/// "" when all was taken: "key=value" each, as the command line has it.
+/// Takes "key=value" assignments as the command line does; returns the first error, "" if there is none.
 std::string take(const std::vector<std::string>& assignments, OperationValues& given) {
   for (const std::string& assignment : assignments) {
     const std::string key = assignment.substr(0, assignment.find('='));

@@ -29,7 +29,7 @@ bool any(const RequestOrder::Waiting&) {
   return true;
 }
 
-/// The ids of a round, in its order; those in `unfinished` stay.
+/// Runs one round and returns the ids in its order; those in `unfinished` stay in the queue.
 std::string round_of(RequestOrder& order, const std::string& unfinished = {}, bool short_of_memory = false) {
   std::string ids;
   while (const auto* next =

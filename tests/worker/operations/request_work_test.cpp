@@ -1,5 +1,4 @@
-// Requests of programs against a real Redis: each operation, refs, order, hands, what makes no sense (RELIABILITY
-// Q1–Q4).
+// Requests of clients against a real Redis: each operation, refs, order, takeover, invalid input (RELIABILITY Q1–Q4).
 #include "worker/operations/request_work.hpp"
 
 #include <algorithm>
@@ -43,7 +42,7 @@ class RequestWorkTest : public testing::Test {
 
   std::string redis(const std::vector<std::string>& words) { return test::redis_command(server, words); }
 
-  /// Its stream id.
+  /// Adds a request and returns its stream id.
   std::string ask(std::vector<std::string> fields) {
     fields.insert(fields.begin(), {"XADD", "stream:requests", "*"});
     return redis(fields);
@@ -70,7 +69,7 @@ class RequestWorkTest : public testing::Test {
     }
     return found;
   }
-  /// "done added", "failed no_such_feed" of the one answer that there must be.
+  /// The only answer to a request, such as "done added" or "failed no_such_feed".
   std::string answer(const std::string& id) {
     const auto all = answers(id);
     EXPECT_EQ(all.size(), 1U) << id;
@@ -79,7 +78,7 @@ class RequestWorkTest : public testing::Test {
     return all[0].at("type") == "request_done" ? "done " + std::string(data.at("result").as_string())
                                                : "failed " + std::string(data.at("reason").as_string());
   }
-  /// Asks, has it carried out, and returns the answer.
+  /// Adds a request, executes it, and returns its answer.
   std::string result(const std::vector<std::string>& fields) {
     const std::string id = ask(fields);
     work_off();
@@ -174,7 +173,7 @@ TEST_F(RequestWorkTest, KeepsChannelsNoticesAndRules) {
   EXPECT_EQ(answers(all).at(0).at("data").at("changed"), 1);
   EXPECT_EQ(result({"op", "notice_mark", "user", "anna", "as", "unread", "notices", "all"}), "failed bad_value");
 
-  // Its remover died before it answered.
+  // The worker that removed the channel died before it answered.
   const std::string resumed = ask({"op", "channel_remove", "channel", "anna/gone"});
   redis({"HSET", "state:requests", resumed, std::string(32, 'b') + " 1 begun"});
   work_off();
@@ -345,7 +344,7 @@ TEST_F(RequestWorkTest, KeepsTheOrderOfAFeed) {
   }
 }
 
-/// Stores posts of a feed without the worker.
+/// Stores posts of a feed directly, without the worker.
 void fill(Store& store, const std::string& feed_url, int posts) {
   for (int i = 0; i < posts; ++i) {
     GivenEntry entry;
@@ -360,7 +359,7 @@ TEST_F(RequestWorkTest, ALongRequestDelaysOnlyRequestsOfTheSameNames) {
   EXPECT_EQ(result({"op", "add", "url", url, "channel", "news"}), "done added");
   EXPECT_EQ(result({"op", "add", "url", other, "channel", "all"}), "done added");
   fill(store, url, 350);
-  work.part = Milliseconds(0);  // one step at a time
+  work.part = Milliseconds(0);  // each part is one step
   const std::string removal = ask({"op", "remove", "url", url});
   const std::string first = ask({"op", "pause", "url", other});
   const std::string behind = ask({"op", "add", "url", url, "channel", "all"});
@@ -431,7 +430,7 @@ TEST_F(RequestWorkTest, PartsOfALongOneComeToTheSameAsTheWhole) {
   EXPECT_EQ(Channels(store).unbuilt()->size(), 0U);
 }
 
-/// A removal that is under way when another request kills its workers.
+/// A removal is in progress when another request kills the workers.
 TEST_F(RequestWorkTest, CrashOfAnotherRequestDoesNotCountAgainstAWaitingOne) {
   EXPECT_EQ(result({"op", "add", "url", url}), "done added");
   fill(store, url, 450);
@@ -440,7 +439,7 @@ TEST_F(RequestWorkTest, CrashOfAnotherRequestDoesNotCountAgainstAWaitingOne) {
   for (const char worker : {'b', 'c', 'd'}) {
     RequestWork mortal(StoreOptions{.url = server.url()}, options_of(worker));
     mortal.part = Milliseconds(0);
-    mortal.cancelled = [&, times = 0]() mutable { return ++times > 2; };  // it gets no further than the first
+    mortal.cancelled = [&, times = 0]() mutable { return ++times > 2; };  // stops within the first request
     ASSERT_TRUE(mortal.step(rules));
     EXPECT_TRUE(answers(removal).empty());
     Requests dying(store, options_of(worker));
@@ -453,7 +452,7 @@ TEST_F(RequestWorkTest, CrashOfAnotherRequestDoesNotCountAgainstAWaitingOne) {
   EXPECT_EQ(answer(removal), "done removed");
 }
 
-/// What a look finds is handed in here; tests/end_to_end has sites that answer.
+/// The test supplies the results of probes; tests/end_to_end has sites that answer.
 TEST_F(RequestWorkTest, TheFeedOfAPageIsAddedOnceItIsKnown) {
   const std::string page = "https://example.org/", other = "https://example.org/comments.xml";
   const auto sought = [&](RequestWork& with) {
@@ -509,7 +508,7 @@ TEST_F(RequestWorkTest, TheFeedOfAPageIsAddedOnceItIsKnown) {
   EXPECT_EQ(redis({"EXISTS", "state:requests"}), "0") << "none is left in hand";
 }
 
-/// Each page is in hand while its feed is looked for: what a page does to a worker that reads it counts.
+/// A request is in progress while its page is probed, so a page that kills workers counts against it.
 TEST_F(RequestWorkTest, APageThatThreeWorkersDieOfIsPoison) {
   const std::string page = "https://example.org/";
   std::vector<std::string> ids;
@@ -564,7 +563,7 @@ TEST_F(RequestWorkTest, WhatNeedsNoMemoryDoesNotWaitForWhatDoes) {
   EXPECT_EQ(answer(behind), "done removed");
 }
 
-/// What stands aside is forgotten with the right to take.
+/// A worker that loses the right to take requests forgets those it has begun.
 TEST_F(RequestWorkTest, LosingTheRightDropsBegunRequests) {
   EXPECT_EQ(result({"op", "add", "url", url}), "done added");
   fill(store, url, 350);
@@ -614,7 +613,7 @@ TEST_F(RequestWorkTest, OneTakesAtATime) {
   EXPECT_EQ(answer(id), "done added");
 }
 
-/// A lease that ran out under a worker that only slept.
+/// The lease expires while the worker is only paused.
 TEST_F(RequestWorkTest, WorkerThatLostARequestDoesNotExecuteIt) {
   const std::string id = ask({"op", "add", "url", url});
   Requests slow(store, options_of('b'));
@@ -676,9 +675,9 @@ TEST_F(RequestWorkTest, ARemovalThatBeganIsResumedAndTakesNothingElse) {
   Requests mortal(store, options_of('b'));
   const Request request = read_request(mortal.take()->records.front());
   ASSERT_EQ(mortal.begin(request.asked)->state, Begun::State::go);
-  redis({"HSET", "state:requests", id, std::string(32, 'b') + " 1 begun"});  // its first step was done
+  redis({"HSET", "state:requests", id, std::string(32, 'b') + " 1 begun"});  // its first step was executed
   redis({"DEL", "lock:requests"});
-  // Another client has finished that removal and added the feed again.
+  // Another client has completed that removal and added the feed again.
   work_off();
   EXPECT_EQ(answer(id), "done removed");
   EXPECT_EQ(redis({"SISMEMBER", "feeds", url}), "1") << "it was added by somebody else";
@@ -728,7 +727,7 @@ TEST_F(RequestWorkTest, ProgramsNameNoFiles) {
   EXPECT_EQ(result({"op", "set", "url", url, "set.ca_file", "/tmp/fifo"}), "failed bad_value");
   EXPECT_EQ(redis({"HGET", "state:feed:" + url, "settings"}), "(nil)");
   EXPECT_EQ(result({"op", "add", "url", trusted}), "done added");
-  redis({"HSET", "state:feed:" + trusted, "settings", R"({"ca_file":"/etc/ssl/own.pem"})"});  // as an operator has
+  redis({"HSET", "state:feed:" + trusted, "settings", R"({"ca_file":"/etc/ssl/own.pem"})"});  // as an operator sets it
   EXPECT_EQ(result({"op", "set", "url", trusted, "set.keep", "30"}), "done set");
   EXPECT_NE(redis({"HGET", "state:feed:" + trusted, "settings"}).find("own.pem"), std::string::npos);
   EXPECT_EQ(result({"op", "set", "url", trusted, "set.ca_file", ""}), "done set");
@@ -743,7 +742,7 @@ class FarIds : public RequestWorkTest {
   std::string ask_as(const std::string& id, const std::string& feed) {
     return redis({"XADD", "stream:requests", id, "op", "add", "url", feed, "ref", "r" + id});
   }
-  /// Milliseconds of Redis' clock, `ahead` of it.
+  /// Redis time plus `ahead`, in milliseconds.
   std::string at(Milliseconds ahead) { return std::to_string((*store.now() + ahead).count()); }
 };
 
@@ -751,7 +750,7 @@ TEST_F(FarIds, AreSetAsideAndTheStreamContinues) {
   const std::string honest = ask({"op", "add", "url", url});
   const std::string near = ask_as(at(std::chrono::minutes(50)) + "-1", "https://example.org/near");
   const std::string far = ask_as(at(std::chrono::minutes(70)) + "-1", "https://example.org/far");
-  const std::string behind = ask({"op", "add", "url", "https://example.org/behind"});  // Redis has no lower id for it
+  const std::string behind = ask({"op", "add", "url", "https://example.org/behind"});  // gets a higher id than far
   work_off();
   EXPECT_EQ(answer(honest), "done added");
   EXPECT_EQ(answer(near), "done added");
@@ -763,7 +762,7 @@ TEST_F(FarIds, AreSetAsideAndTheStreamContinues) {
   EXPECT_EQ(result({"op", "add", "url", "https://example.org/after"}), "done added");
 }
 
-/// The ref belongs to another program, whose request got an id after the far one.
+/// The ref belongs to another client; its request got an id after the far one.
 TEST_F(FarIds, AnswersToTheirRefsExpireSoon) {
   ask_as(at(std::chrono::hours(24)) + "-1", "https://example.org/far");
   const std::string id = ask({"op", "add", "url", url, "app", "mailer", "ref", "1"});
@@ -771,7 +770,7 @@ TEST_F(FarIds, AnswersToTheirRefsExpireSoon) {
   EXPECT_EQ(answer(id), "failed poison");
   const auto keep = std::stoll(redis({"PTTL", "state:request:mailer:1"}));
   EXPECT_LE(keep, 5000);
-  redis({"DEL", "state:request:mailer:1"});  // five seconds later
+  redis({"DEL", "state:request:mailer:1"});  // as after five seconds
   EXPECT_EQ(result({"op", "add", "url", url, "app", "mailer", "ref", "1"}), "done added");
 }
 

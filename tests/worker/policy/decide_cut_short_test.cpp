@@ -1,4 +1,4 @@
-// Documents that are cut off, or whose transfer broke off: complete items count, missing ones mean nothing.
+// Truncated documents and interrupted transfers: complete items count, missing ones mean nothing.
 #include <gtest/gtest.h>
 
 #include "tests/worker/policy/decide_fixture.hpp"
@@ -6,7 +6,7 @@
 namespace feedmill::decide_test::decide_cut_short_test {
 namespace {
 
-TEST(Decide, TakesADocumentThatEndsInTheMiddleForNoFullList) {
+TEST(Decide, DoesNotTakeATruncatedDocumentForAFullList) {
   FeedState before = healthy();
   before.document.listed = 30;
   Document document = document_of({post("b", now_s)});
@@ -23,7 +23,7 @@ TEST(Decide, TakesADocumentThatEndsInTheMiddleForNoFullList) {
 }
 
 // HTTP P2
-TEST(Decide, TakesTheValidatorsOfADocumentThatEndsInTheMiddleWhenItComesAgain) {
+TEST(Decide, StoresValidatorsOfATruncatedDocumentOnlyWhenItRepeats) {
   const FeedState before = healthy();
   const Exchange exchange = exchange_with({}, {"\"cut\"", "", ""});
   Document document = document_of({post("a", now_s)});
@@ -36,7 +36,7 @@ TEST(Decide, TakesTheValidatorsOfADocumentThatEndsInTheMiddleWhenItComesAgain) {
   EXPECT_EQ(decide_on(after, SameBody{document.print}, exchange).commit.state.validators.etag, "\"cut\"");
 }
 
-TEST(Decide, ConcludesNothingFromWhatADocumentThatEndsInTheMiddleDoesNotSay) {
+TEST(Decide, InfersNothingFromWhatATruncatedDocumentLacks) {
   FeedState before = healthy();
   before.push.advert = {"https://example.org/feed.xml", {"https://hub.example/"}, 0};
   before.document.hints = to_text(ScheduleHints{.ttl_s = 7200});

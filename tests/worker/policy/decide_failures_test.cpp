@@ -170,7 +170,7 @@ TEST_P(Rows, DecideTheConsequences) {
   EXPECT_EQ(state.last.at, now) << name;
   EXPECT_EQ(state.last.success, before.last.success) << name;
   EXPECT_LT(state.rhythm.new_per_week, before.rhythm.new_per_week) << name << ": S keeps decaying";
-  // HTTP P2: nothing of a refused answer is kept.
+  // HTTP P2: nothing from a refused answer is kept.
   EXPECT_EQ(state.validators.etag, before.validators.etag) << name;
   EXPECT_EQ(state.validators.last_modified, before.validators.last_modified) << name;
   EXPECT_EQ(state.validators.url, before.validators.url) << name;
@@ -182,7 +182,7 @@ TEST_P(Rows, DecideTheConsequences) {
   EXPECT_FALSE(decode_due_inputs(state.due.why).empty()) << name;
 }
 
-/// base and cap of HTTP §4, seconds.
+/// Base and cap of HTTP §4, in seconds.
 std::pair<std::int64_t, std::int64_t> back_off_of(const Row& row) {
   const auto* error = std::get_if<FetchError>(&row.reading);
   const bool told_when =
@@ -432,8 +432,8 @@ TEST(Decide, SaysOfTheHostHowItAnswered) {
   EXPECT_FALSE(decide_on(healthy(), HttpStatus{500}, led).commit.host.needs_identity);
 }
 
-// HTTP H3: no server learns from an answer that another site led to, the first server included if it leads back. Only
-// the feed waits.
+// HTTP H3: an answer reached through another site's redirect affects no server, not even the first one if the redirect
+// leads back to it. Only the feed waits.
 TEST(Decide, TellsNoServerOfAnotherSite) {
   const Headers day_long{{"x-ratelimit-remaining", "0"}, {"x-ratelimit-reset", "86000"}};
   const std::string evil = "https://evil.example/";
@@ -460,7 +460,7 @@ TEST(Decide, TellsNoServerOfAnotherSite) {
   }
 }
 
-// HTTP H3: a believed redirect does not make a stranger's feed one of the host's own.
+// HTTP H3: after an accepted redirect, a stranger's feed still does not speak for the host.
 TEST(Decide, TellsNoServerOfAFeedThatHasMovedThereFromAnotherSite) {
   Exchange exchange =
       exchange_with({{"x-ratelimit-remaining", "0"}, {"x-ratelimit-reset", "86000"}, {"retry-after", "60"}});
@@ -477,7 +477,7 @@ TEST(Decide, TellsNoServerOfAFeedThatHasMovedThereFromAnotherSite) {
   }
 }
 
-TEST(Decide, HasAFeedKeepAQuotaOfMoreThanAnHourByItself) {
+TEST(Decide, AppliesAQuotaOverAnHourToTheFeedFirst) {
   Exchange told = exchange_with({{"x-ratelimit-remaining", "0"}, {"x-ratelimit-reset", "7200"}});
   told.hops = {{feed_url, 304, ""}};
   const Commit commit = decide_on(healthy(), NotModified(), told).commit;
@@ -552,7 +552,7 @@ TEST(Decide, RemembersADocumentThatCouldNotBeRead) {
       << "another limit may let it pass";
 }
 
-// SECURITY Q2: a document that takes more steps than any should is treated like one that kills the worker.
+// SECURITY Q2: a document that takes more steps than allowed is treated like one that kills the worker.
 TEST(Decide, QuarantinesWhatTakesTooLongThreeTimesInARow) {
   const Unreadable endless{Reason::parse_limit, "more steps than are taken", {}};
   FeedState state = healthy();

@@ -1,4 +1,4 @@
-// A healthy feed, what may come of asking for it, and decisions on that.
+// A healthy feed, possible results of fetching it, and decisions on them.
 #pragma once
 
 #include <algorithm>
@@ -53,7 +53,7 @@ inline FeedState healthy() {
   return state;
 }
 
-/// The same after `failures` answers of one kind, the first of them `since` ago.
+/// healthy() after `failures` answers of one kind, the first of them `since` ago.
 inline FeedState failed(const std::string& group, int failures, Milliseconds since,
                         const std::string& name = "healthy") {
   FeedState state = healthy();
@@ -65,7 +65,7 @@ inline FeedState failed(const std::string& group, int failures, Milliseconds sin
   return state;
 }
 
-/// A feed that has failed for `since` and was never read.
+/// A feed that was never read and has failed for `since`.
 inline FeedState never_read(Milliseconds since = hours(9), const std::string& name = "never_read",
                             const std::string& group = "status.server") {
   FeedState state;

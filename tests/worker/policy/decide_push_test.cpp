@@ -7,7 +7,7 @@
 namespace feedmill::decide_test::decide_push_test {
 namespace {
 
-/// Looked at by push, and due in two hours.
+/// A claim made for a push, two hours before the feed is due.
 Claim pushed_claim(FeedState state = healthy()) {
   Claim claim = claim_of(std::move(state));
   claim.now = now;
@@ -83,7 +83,7 @@ TEST(DecidePush, CreatesNothingThatWasTakenBackBeforeItCame) {
   EXPECT_EQ(pushed.doubtful, 1U);
 }
 
-/// A hint came since the last poll.
+/// A feed that has received a hint since its last poll.
 FeedState hinted() {
   FeedState state = healthy();
   state.push.advert = {feed_url, {"https://hub.example/"}, 0};

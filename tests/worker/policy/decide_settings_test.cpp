@@ -1,4 +1,4 @@
-// What the operator, the server and the clock have to say about a decision.
+// How an operator's settings, the server and the clock affect a decision.
 #include <cstdint>
 
 #include <boost/json.hpp>
@@ -184,7 +184,7 @@ TEST(Decide, TrimsWithoutADocumentOnlyWhereThereIsSomethingToTrim) {
 // HTTP F8, H7
 TEST(Settings, BoundTheIntervalFromAboveAndByHost) {
   FeedState before = healthy();
-  before.rhythm.new_per_week = 0.01;  // adaptive: as seldom as may be
+  before.rhythm.new_per_week = 0.01;  // adaptive: as rarely as allowed
   before.settings = R"({"interval_max":7200})";
   const Decision often = decide_on(before, NotModified());
   EXPECT_EQ(often.commit.state.due.reason, "override");

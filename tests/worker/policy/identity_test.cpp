@@ -38,7 +38,7 @@ StoredPost stored(const std::string& guid, int n) {
           {{"link", link_of(n)}, {"title", "Post " + std::to_string(n)}}};
 }
 
-/// A document with posts n … 1, all unknown under "<prefix><n>"; stored are those under "old<n>".
+/// A document with posts n … 1, all unknown under "<prefix><n>"; they are stored under "old<n>".
 struct Scene {
   explicit Scene(int count, const std::string& prefix = "new") {
     for (int n = count; n > 0; --n) {
@@ -139,7 +139,7 @@ TEST(Recognising, LeavesTheRestOfADocumentNew) {
 TEST(Recognising, BuriesPostsTrimmedUnderOtherGuids) {
   for (const bool trimmed : {true, false}) {
     Scene scene(10);
-    scene.posts.resize(3);  // 10, 9, 8 are kept
+    scene.posts.resize(3);  // 10, 9 and 8 are kept
     scene.document.entries.push_back(listed("undated", 0));
     scene.document.entries.back().timestamp.reset();
     scene.known.guids.resize(11);
@@ -159,7 +159,7 @@ TEST(Recognising, SwitchesAfterThreeDocumentsInARow) {
   EXPECT_EQ(second.document.identified_by, IdentifiedBy::guid);
   state.identity.replaced_documents = 2;
   Scene third(5);
-  third.posts.push_back(stored("older", 0));  // not listed any more
+  third.posts.push_back(stored("older", 0));  // no longer listed
   const Recognised recognised = third.run(state);
   EXPECT_EQ(third.document.identified_by, IdentifiedBy::link);
   EXPECT_EQ(third.document.entries[0].guid, "link:example.org/post/5");
@@ -199,7 +199,7 @@ TEST(Recognising, StaysWhereNothingElseTellsPostsApart) {
 TEST(Recognising, LetsTombstonesFollowASwitch) {
   Scene scene(3);
   scene.document.identified_by = IdentifiedBy::link;
-  identify(scene.document.entries, IdentifiedBy::link);  // "new3" … are the former guids
+  identify(scene.document.entries, IdentifiedBy::link);  // the former guids are "new3" …
   scene.known.guids[2].is = StoredSnapshot::Is::tombstoned;
   scene.known.guids[0].is = StoredSnapshot::Is::same;
   scene.posts = {stored("new3", 3)};
@@ -222,7 +222,7 @@ TEST(Recognising, TakesOverWhatTheStoreSaysThen) {
   EXPECT_EQ(scene.known.guids[1].stored_guid, "old1");
 }
 
-/// A document whose guids are positions in the list, shifted by `shift` new posts.
+/// A document with positions in the list as guids, shifted by `shift` new posts.
 struct Places {
   explicit Places(int count, int shift, bool dated = true) {
     for (int place = 1; place <= count; ++place) {

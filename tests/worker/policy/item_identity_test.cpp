@@ -1,4 +1,4 @@
-// Which single posts under new guids are stored posts (DESIGN §5), without a store.
+// Which posts under new guids are stored posts (DESIGN §5), without a store.
 #include <gtest/gtest.h>
 
 #include "worker/policy/feed_identity.hpp"
@@ -32,7 +32,7 @@ Fields fields_of(const Post& post) {
   return fields;
 }
 
-/// A document and what the store says of it.
+/// A document and what the store knows about it.
 struct Scene {
   Scene() {
     known.stored = 50;
@@ -49,7 +49,7 @@ struct Scene {
     made.digest = "digest of " + post.title + post.text + post.link;
     return made;
   }
-  /// Its place.
+  /// Adds a post to the document and returns its index.
   std::size_t list(const std::string& guid, const Post& post, const std::string& alias = "") {
     document.entries.push_back(record(guid, post));
     known.guids.emplace_back().alias = alias;
@@ -182,7 +182,7 @@ TEST(ItemIdentity, LeavesAPostItsGuidThatTheDocumentLists) {
 
 TEST(ItemIdentity, TakesNoPostTwice) {
   Scene scene;
-  scene.known.guids[0] = {StoredSnapshot::Is::same, "Entry:old", {}, "old"};  // a comparison has found it
+  scene.known.guids[0] = {StoredSnapshot::Is::same, "Entry:old", {}, "old"};  // already found by a comparison
   const std::size_t place = scene.list("new", plain);
   scene.store("old", plain);
   scene.run();
@@ -272,7 +272,7 @@ TEST(ItemIdentity, AsksForAFewPostsHoweverManyAreUnknown) {
   EXPECT_TRUE(are_too_many(healthy().identity, scene.document, scene.known)) << "then all posts are compared";
 }
 
-// Each of 10,000 unknown posts fits each of 5,000 stored ones: nothing is merged, and it takes no time.
+// Each of 10,000 unknown posts matches each of 5,000 stored ones: none are merged, and it takes little time.
 TEST(ItemIdentity, TakesFloodsOfEqualPosts) {
   Scene scene;
   for (int n = 0; n < 10'000; ++n) scene.list("new" + std::to_string(n), plain, "old" + std::to_string(n / 2));

@@ -1,4 +1,4 @@
-// Which claim is for a page of older posts, and what follows from a page.
+// Which claims are for a page of older posts, and the consequences of a page.
 #include "worker/policy/older_pages.hpp"
 
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@ namespace {
 
 const std::string page_url = feed_url + "?paged=2";
 
-/// Two pages have been read; the feed was polled before them, and is due in an hour.
+/// Two pages have been read; the feed was polled before that, and is due in an hour.
 FeedState walking() {
   FeedState state = healthy();
   PageWalk& walk = state.older.walk;

@@ -23,14 +23,14 @@ std::vector<Hop> chain(std::initializer_list<std::pair<int, std::string>> redire
   return hops;
 }
 
-/// One poll after the other: when, which way, what the document says of itself.
+/// One poll: its time, its redirects, and the identity of the document.
 struct Poll {
   Milliseconds after;
   std::vector<Hop> hops;
   Identity identity = {true, false, ""};
 };
 
-/// Where the feed moves to with the last of these polls; "early" when it does before.
+/// Target of the move that the last poll makes; "" if none, "early" if an earlier poll makes it.
 std::string moved(const std::vector<Poll>& polls, FeedAddress address = {}, const std::string& requested = old_url) {
   std::string to;
   for (const Poll& poll : polls) {
@@ -57,7 +57,7 @@ TEST(PendingRedirect, TakesOverThePermanentBeginningOfAChain) {
 struct Case {
   const char* name;
   std::vector<Poll> polls;
-  std::string to;  // "" = it stays
+  std::string to;  // "": it stays
 
   friend void PrintTo(const Case& c, std::ostream* out) { *out << c.name; }
 };

@@ -1,4 +1,4 @@
-// Policy in virtual time: many feeds, whatever their servers answer, for a long time (HTTP P6, N2).
+// The policy in virtual time: many feeds with arbitrary answers over a long time (HTTP P6, N2).
 #include <algorithm>
 #include <cstdint>
 #include <random>
@@ -21,11 +21,11 @@ using std::chrono::seconds;
 
 constexpr int feeds = 200;
 
-/// What a server answers next, and what that allows at the earliest.
+/// What a server answers next, and the earliest poll that the answer allows.
 struct Answer {
   Reading reading;
   std::vector<Header> headers;
-  Milliseconds least;  ///< from now: no poll before
+  Milliseconds least;  ///< minimum delay until the next poll
 };
 
 class Servers {
@@ -75,7 +75,7 @@ class Servers {
     if (number(0, 3) == 0) {
       const int fresh = number(1, 3'000'000);
       answer.headers.emplace_back("cache-control", "max-age=" + std::to_string(fresh));
-      // A statement may lower the floor of a success to 10 min; of a failure it lowers nothing.
+      // Stated freshness may lower the floor after a success to 10 min; after a failure it lowers nothing.
       const bool success = answer.reading.index() <= 2;
       if (success) answer.least = std::clamp<Milliseconds>(seconds(fresh), minutes(10), minutes(60));
     }
@@ -112,7 +112,7 @@ TEST(PolicyWalk, IsNeverEarly) {
   int early = 0, far = 0;
   for (int poll = 0; poll < polls; ++poll) {
     Polled& feed = all[static_cast<std::size_t>(poll % feeds)];
-    const Milliseconds now = feed.due;  // on time, the earliest there is
+    const Milliseconds now = feed.due;  // exactly when due
     if (now < feed.not_before) ++early;
     const Answer answer = servers.next();
     Claim claim;
@@ -134,7 +134,7 @@ TEST(PolicyWalk, IsNeverEarly) {
   EXPECT_EQ(far, 0) << "N1";
 }
 
-// HTTP §3: headers × what the document says → interval and code.
+// HTTP §3: headers × document hints → interval and code.
 struct Header2 {
   const char* name;
   std::vector<Header> headers;
@@ -202,7 +202,7 @@ TEST(Hints, AndHeadersTogetherFixTheInterval) {
       context.last_new = now - hours(1);
       context.fresh = freshness(header.headers, std::chrono::sys_seconds(seconds(now / seconds(1))));
       EXPECT_EQ(context.fresh.fresh.count(), header.fresh_s) << header.name;
-      const NextDue next = due_after_success({}, context, 40, hint.hints);  // wants 73 minutes
+      const NextDue next = due_after_success({}, context, 40, hint.hints);  // the adaptive interval is 73 minutes
       std::int64_t interval_s = 174'500 / 40;
       std::string code = "adaptive";
       for (const auto& [s, name] : {std::pair(header.fresh_s, header.code), std::pair(hint.hint_s, hint.code)}) {
@@ -224,7 +224,7 @@ TEST(Hints, WaitForTheTimesTheDocumentIsPublishedAt) {
   constexpr std::int64_t hour = 3600, now_s = 1'772'366'400;  // 12:00
   struct Case {
     const char* name;
-    std::int64_t sy_s, base_s, at_s;  // at: 0 = not moved
+    std::int64_t sy_s, base_s, at_s;  // at: 0: not moved
   };
   for (const Case& c :
        {Case{"daily at 18:00, long ago", 24 * hour, 18 * hour, now_s + 30 * hour},

@@ -1,5 +1,5 @@
-// Days of a fleet at a host with a quota, in seconds: policy and store as they are, a publisher in memory, and a clock
-// of the store's that the test moves on (HTTP H10).
+// Days of a fleet at a host with a quota, in seconds: the real policy and store, a publisher in memory, and a store
+// clock that the test advances (HTTP H10).
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -30,7 +30,7 @@ using std::chrono::hours;
 using std::chrono::minutes;
 using std::chrono::seconds;
 
-constexpr Milliseconds begin = seconds(1'772'366'417);  // no full minute
+constexpr Milliseconds begin = seconds(1'772'366'417);  // not a full minute
 
 struct Answer {
   int status = 200;
@@ -38,14 +38,14 @@ struct Answer {
   std::optional<Reason> unreadable{};  ///< the document's fault, if any
 };
 
-/// How a host answers to a feed that is asked for from an address.
+/// How a host answers a request for a feed from an address.
 using Publisher = std::function<Answer(const std::string& address, const std::string& feed_url, Milliseconds now)>;
 
-/// One request a minute for each address.
+/// Allows one request a minute from each address.
 class Limiter {
  public:
   struct Habit {
-    bool tells = false;  ///< x-ratelimit-* with every answer, and windows that begin with the minute
+    bool tells = false;  ///< sends x-ratelimit-* with every answer; windows begin with the minute
     int refusal = 429;
   };
 
@@ -105,7 +105,7 @@ class Fleet {
   }
 
   std::vector<std::string> urls;
-  std::map<std::string, int> told;               ///< events of feeds, by type
+  std::map<std::string, int> told;               ///< number of feed events, by type
   std::map<std::string, Milliseconds> answered;  ///< when each feed was last read
   int storms = 0, ended = 0;
 
@@ -139,7 +139,7 @@ class Fleet {
       last_start_ = event.at;
       plan({event.at + Milliseconds(between(50, 900)), Kind::answer, event.worker, claim, 0});
     }
-    // The order of workers is random.
+    // Workers poll in random order.
     const Milliseconds next = std::clamp<Milliseconds>(batch->next_due.value_or(event.at + minutes(10)),
                                                        event.at + Milliseconds(500), event.at + minutes(10));
     plan({next + Milliseconds(between(0, 50)), Kind::poll, event.worker, {}, 0});
@@ -155,7 +155,7 @@ class Fleet {
     Claim claim = event.claim;
     if (said.status != 200) reading = HttpStatus{said.status};
     if (said.unreadable) reading = Unreadable{*said.unreadable, "", {}};
-    claim.state.rhythm.new_per_week = 40;  // asked for every hour
+    claim.state.rhythm.new_per_week = 40;  // polled every hour
     claim.state.rhythm.last_new = claim.state.rhythm.imported = event.at;
     const bool is_served = said.status == 200 && !said.unreadable;
     if (is_served) answered[claim.feed_url] = event.at;
@@ -189,7 +189,7 @@ std::size_t count_within(const std::vector<Milliseconds>& times, Milliseconds fr
 }
 
 const Milliseconds played = hours(test::tries(27, 168, 168));
-const int crowd = test::tries(75, 300, 300);  // for each name
+const int crowd = test::tries(75, 300, 300);  // feeds for each name
 
 struct Course {
   const char* name;
@@ -263,7 +263,7 @@ TEST(Storms, OfThreeDaysCostTwoInAHundredRequestsAndNoFeedItsHealth) {
   EXPECT_EQ(fleet.ended, 0);
   for (const FeedState& state : fleet.states()) EXPECT_EQ(state.state, "healthy");
 
-  // An interval, its spread, and one second for each feed.
+  // One interval, its spread, and one second for each feed.
   fleet.run_until(begin + before + length + minutes(66) + seconds(channels));
   EXPECT_EQ(fleet.ended, 1);
   for (const std::string& url : fleet.urls) EXPECT_GE(fleet.answered[url], begin + before + length) << url;

@@ -39,7 +39,7 @@ Reading read_one(FetchResult fetched, const FeedState& state = {}, const Reading
 
 const Header gzipped{"content-encoding", "gzip"};
 
-/// The state after `reading` was stored.
+/// The state after a document with this print was stored.
 FeedState state_after(const BodyPrint& print) {
   FeedState state;
   state.document.wire_hash = print.wire_hash;
@@ -82,7 +82,7 @@ TEST(Reading, FingerprintsBeginWithTheRulesTheyWereReadBy) {
   EXPECT_EQ(empty->print.body_hash, empty->print.wire_hash);
 }
 
-// HTTP P5: bytes that no decoder takes show that none was asked.
+// HTTP P5: undecodable bytes show that no decoder was called.
 TEST(Reading, DoesNotDecodeTheBytesItHas) {
   const std::string undecodable = "these bytes were never compressed";
   const Reading first = read_one(answer(undecodable, {gzipped}));
@@ -175,7 +175,7 @@ TEST(Reading, RejectsUndecodableAndUnreadableDocuments) {
   }
 }
 
-/// An exchange that broke off within a body.
+/// A fetch that broke off within a body.
 FetchResult broken_off(std::string body, std::vector<Header> headers = {}) {
   FetchError error;
   error.reason = Reason::http_truncated;
@@ -200,7 +200,7 @@ TEST(Reading, TakesThePostsThatCameWhole) {
   const std::size_t second = feed_text.find("</item>") + 7, third = feed_text.rfind("</item>") + 7;
   for (std::size_t end = 0; end < feed_text.size(); ++end) {
     if ((end < second && end + 6 > second) || (end < third && end + 6 > third))
-      continue;  // all but its end tag is there
+      continue;  // complete except for its end tag
     FetchResult fetched = broken_off(feed_text.substr(0, end));
     EXPECT_TRUE(has_document(fetched));
     const Reading reading = read(fetched, {}, {});
@@ -273,7 +273,7 @@ TEST(Reading, TakesThePostsThatCameWholeThroughACoding) {
   const Reading cut = read_one(broken_off(half, {gzipped}));
   EXPECT_GT(guids_of(cut).size(), 500U);
   EXPECT_LT(guids_of(cut).size(), 2000U);
-  const Reading whole = read_one(answer(half, {gzipped}));  // HTTP saw its end: its coding did not
+  const Reading whole = read_one(answer(half, {gzipped}));  // the HTTP message is complete, its coding is not
   EXPECT_EQ(guids_of(whole), guids_of(cut));
   ASSERT_NE(refusal_of(whole), nullptr);
   EXPECT_TRUE(refusal_of(whole)->bad_coding) << "it is asked for once more without";
@@ -306,7 +306,7 @@ TEST(Reading, LeavesOutThePostThatADocumentEndsIn) {
   EXPECT_FALSE(std::get<Document>(read_one(answer(feed_text))).cut_short);
 }
 
-/// Reads a document that was cut off the last time and now comes again unchanged.
+/// Reads a document that was truncated the last time and is unchanged now.
 Reading read_again(const std::string& body, FeedState state = {}) {
   const auto first = std::get<Document>(read_one(answer(body), state));
   state.document.wire_hash = first.print.wire_hash;
@@ -430,7 +430,7 @@ TEST(Reading, DoesNotParseAgainWhatCouldNotBeRead) {
   const auto first = std::get<Unreadable>(read_one(answer("<html>no feed</html>")));
   FeedState state;
   state.refused.hash = first.print.body_hash;
-  state.refused.reason = "parse.limit";  // not what parsing it would say
+  state.refused.reason = "parse.limit";  // not what parsing would return
   state.refused.by = FEEDMILL_VERSION;
   const auto again = std::get<Unreadable>(read_one(answer("<html>no feed</html>"), state));
   EXPECT_EQ(again.reason, Reason::parse_limit);

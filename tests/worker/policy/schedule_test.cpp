@@ -309,7 +309,7 @@ TEST(Schedule, MovesForwardByAPhaseThatStaysTheFeeds) {
       const NextDue next = due_after_success({}, context, 10, {});
       ASSERT_GE(next.due, now + seconds(interval_s));
       ASSERT_LT(next.due, now + seconds(interval_s) + spread);
-      // Asked a little earlier or later, the due time has the same phase.
+      // Computed a little earlier or later, the due time has the same phase.
       context.now += Milliseconds(12'345 + i);
       const NextDue later = due_after_success({}, context, 10, {});
       ASSERT_EQ(later.due % spread, next.due % spread) << url;
@@ -453,14 +453,14 @@ TEST(Schedule, CountsHintsOfAFailureAsMinima) {
   }
 }
 
-/// One of the states that feeds can be in, and of the answers they can give.
+/// Random states of feeds and random answers.
 class AnyState {
  public:
   explicit AnyState(std::uint32_t seed) : random_(seed) {}
 
   std::int64_t up_to(std::int64_t most) { return std::uniform_int_distribution<std::int64_t>(0, most)(random_); }
   bool one_in(int n) { return up_to(n - 1) == 0; }
-  /// Of any order of magnitude, 0 included.
+  /// A number of any order of magnitude, 0 included.
   std::int64_t any_size(std::int64_t most) { return up_to(most) >> static_cast<unsigned>(up_to(40)); }
 
   DueContext context() {

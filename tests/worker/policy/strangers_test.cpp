@@ -1,5 +1,6 @@
-// Weeks of redirects from other sites to a host, each kind at a host of its own, together with a feed of that host that
-// keeps its pace (HTTP H3, H6, H10, H11): the real policy and store, and a store clock that the test advances.
+// Weeks of answers that strangers get at a host, through redirects from other sites and otherwise, each kind at its own
+// host, next to a feed of that host that keeps its pace (HTTP H3, H6, H10, H11): the real policy and store, and a store
+// clock that the test advances.
 #include <algorithm>
 #include <cstdio>
 #include <functional>
@@ -36,20 +37,20 @@ constexpr Milliseconds begin = seconds(1'772'366'417);
 struct Answer {
   int status = 200;
   Headers headers{};
-  std::string there{};                      ///< URL that a redirect leads to, "" for none
-  std::optional<Reason> broken{};           ///< what the transfer failed with
+  std::string there{};                      ///< target of a redirect, "" if none
+  std::optional<Reason> broken{};           ///< why the transfer failed
   enum class By { poll, page, push } by{};  ///< the kind of request
   seconds takes{1};
-  std::string way{};  ///< other site's URL on the redirect chain
+  std::string way{};  ///< another site's URL in the redirect chain
 };
 
 struct Shape {
   std::string name;
   std::string bystander;
   std::vector<std::string> strangers;
-  std::function<Answer(int round)> answer;  ///< to a stranger that has been asked so often before
-  Milliseconds from = hours(2);             ///< from when on the bystander keeps its pace
-  bool removed = false;                     ///< the strangers, after their first answer
+  std::function<Answer(int round)> answer;  ///< to a stranger after `round` earlier requests
+  Milliseconds from = hours(2);             ///< when the bystander starts to keep its pace
+  bool removed = false;                     ///< the strangers are removed after their first answer
 };
 
 std::vector<Shape> shapes() {
@@ -68,7 +69,7 @@ std::vector<Shape> shapes() {
   const auto always = [](Answer answer) { return [answer](int) { return answer; }; };
   const auto led = [&](int status, const Headers& headers) { return always({status, headers, victim() + "/x"}); };
 
-  // What an audit found.
+  // Cases that an audit found.
   add("a quota by a redirect", evil(1), led(200, day));
   add("a quota by a redirect of a feed that is removed", evil(1), led(200, day));
   all.back().removed = true;
@@ -83,7 +84,7 @@ std::vector<Shape> shapes() {
   });
   add("a slow answer", evil(3), always({200, {}, victim() + "/drip", {}, {}, seconds(30)}));
 
-  // And others.
+  // Further cases.
   add("unavailable for a month", evil(3), led(503, {{"retry-after", "2592000"}}));
   add("refused until a date in a year", evil(3), led(429, {{"retry-after", "Mon, 01 Mar 2027 12:00:17 GMT"}}));
   add("a draft's quota of a week", evil(2),
@@ -97,7 +98,7 @@ std::vector<Shape> shapes() {
   add("a neighbour below a public suffix", {"https://evil.github.io/1", "https://evil.github.io/2"},
       always({200, day, "https://victim.github.io/x"}));
   all.back().bystander = "https://victim.github.io/ok.xml";
-  // A host that redirects to its customers' sites, one of them redirecting back.
+  // A host that redirects to its customers' sites, and a customer's site that redirects back.
   const auto and_back = [&](Answer answer) {
     answer.there = victim() + "/x";
     answer.way = "https://evil.example/back";
@@ -115,7 +116,7 @@ std::vector<Shape> shapes() {
     return round == 0 ? Answer{200, day} : Answer{};
   });
   all.back().from = days(1) + hours(2);
-  // Anyone may add addresses of a host.
+  // Anyone may add URLs of a host.
   add("a day told twice where no feed is", {victim() + "/a", victim() + "/b"}, always({404, day}));
   add("an hour told where no feed is", {victim() + "/a"},
       always({404, {{"x-ratelimit-remaining", "0"}, {"x-ratelimit-reset", "3500"}}}));
@@ -157,9 +158,9 @@ class Neighbours : public testing::Test {
   }
 
   const std::vector<Shape> all = shapes();
-  std::map<std::string, const Shape*> shape_of;  // of strangers
+  std::map<std::string, const Shape*> shape_of;  // by the strangers' URLs
   std::map<std::string, std::vector<Milliseconds>> asked;
-  std::map<std::string, int> deferred;  // where it led to was taken or closed
+  std::map<std::string, int> deferred;  // because a redirect's target was busy or closed
 
  private:
   struct Event {
@@ -208,7 +209,7 @@ class Neighbours : public testing::Test {
   void answer(const Event& event) {
     Claim claim = event.claim;
     const Answer& said = event.said;
-    claim.state.rhythm.new_per_week = 40;  // asked for every hour
+    claim.state.rhythm.new_per_week = 40;  // polled every hour
     claim.state.rhythm.last_new = claim.state.rhythm.imported = event.at;
     Exchange exchange;
     exchange.requested_url = claim.feed_url;

@@ -1,4 +1,4 @@
-// How often a worker asks where nothing happens, by how many stores it serves (RELIABILITY L33).
+// How often an idle worker polls, by the number of stores it serves (RELIABILITY L33).
 #include "worker/process/run_options.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// What strangers write to the hub, and ask of topics (WEBSUB U1, U2, U3, U8).
+// Requests of strangers to the hub and for topics (WEBSUB U1, U2, U3, U8).
 #include <string>
 
 #include <gmock/gmock.h>
@@ -155,7 +155,7 @@ TEST(TopicTargets, NameATokenAFormatAndAPage) {
   EXPECT_EQ(json->format, TopicFormat::json);
   EXPECT_EQ(json->before->score, -17);
   EXPECT_EQ(json->before->id, "Entry:42");
-  // Where keys have a prefix.
+  // With a key prefix.
   const auto prefixed = read_topic_target("/t/" + token + ".atom", "before=17:mine:Entry:42");
   ASSERT_TRUE(prefixed && prefixed->before);
   EXPECT_EQ(prefixed->before->id, "mine:Entry:42");

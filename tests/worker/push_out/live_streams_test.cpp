@@ -1,4 +1,4 @@
-// The live stream over real sockets, of a real store (OPERATIONS V1, V2, V5, SECURITY W7).
+// The live stream over real sockets and a real store (OPERATIONS V1, V2, V5, SECURITY W7).
 #include "worker/push_out/live_streams.hpp"
 
 #include <atomic>
@@ -43,7 +43,7 @@ using testing::StartsWith;
 const std::string other_feed = "https://example.org/other.xml";
 const std::string private_feed = "https://user:secret@example.org/private.xml";
 
-/// A client of a live stream that reads for 20 s at most.
+/// A client of the live stream; reads for at most 20 s.
 class Client {
  public:
   Client(const tcp::endpoint& server, const std::string& target, const std::string& more = "",
@@ -57,7 +57,7 @@ class Client {
     say("GET " + target + " HTTP/1.1\r\nHost: x\r\n" + more + "\r\n");
   }
 
-  /// All that has come, once it holds `text`; "" and a failure when it does not come.
+  /// Reads until `text` has arrived and returns everything received; "" and a failure if it does not arrive.
   std::string hear(const std::string& text) {
     const auto until = std::chrono::steady_clock::now() + 20s;  // heartbeats arrive in between
     for (std::size_t from = 0; heard_.find(text, from) == std::string::npos;) {
@@ -69,7 +69,7 @@ class Client {
     }
     return heard_;
   }
-  /// All up to the end.
+  /// Reads to the end and returns everything received.
   std::string hear_out() {
     while (more()) {
     }
@@ -157,7 +157,7 @@ class LiveStreamsTest : public StoreTest {
                 const std::string& from = "127.0.0.1") {
     return {listener->endpoint(), target, more, from};
   }
-  /// Of a stream that is open: its head has come.
+  /// A client with an open stream: the response header has arrived.
   Client open(const std::string& target = "/events", const std::string& more = "",
               const std::string& from = "127.0.0.1") {
     Client one = client(target, more, from);
@@ -179,7 +179,7 @@ class LiveStreamsTest : public StoreTest {
     ASSERT_TRUE(Feeds(store).add(std::vector{feed}));
   }
   std::string newest() { return *EventStream(store).last_seq(); }
-  /// Writes one event as scripts do; returns its id.
+  /// Writes one event as the scripts do; returns its id.
   std::string write(const std::string& guid, const std::string& feed = feed_url,
                     const std::string& type = "post_created", bool initial = false, std::size_t bytes = 0) {
     const std::string prev = newest();
@@ -297,7 +297,7 @@ TEST_F(LiveStreamsTest, ThatCannotContinueAreClosedAndNotSilent) {
   Client one = open();
   write("first");
   one.hear("\"guid\":\"first\"");
-  // Two events, the older of which is trimmed before any stream can read it.
+  // Two events; the older one is trimmed before any stream can read it.
   const std::string prev = newest(), stem = prev.substr(0, prev.find('-'));
   redis({"EVAL",
          ("redis.call('XADD', KEYS[1], ARGV[1], 'type', 'x', 'json', '{\"prev\":\"' .. ARGV[3] .. '\"}')"
@@ -401,10 +401,10 @@ TEST_F(LiveStreamsTest, ThatAreSlowDelayNoOtherAndMissNothing) {
   ids.push_back(write("end"));
   for (Client& one : slow) {
     auto heard = fields(one.hear("\"guid\":\"end\""), "id");
-    heard.erase(heard.begin());  // where it began
+    heard.erase(heard.begin());  // the id at which it began
     EXPECT_EQ(heard, ids);
     auto data = fields(one.hear("\"guid\":\"end\""), "data");
-    data.pop_back();  // its end may still be missing
+    data.pop_back();  // the last event may be incomplete
     for (const std::string& event : data) EXPECT_GT(event.size(), 60'000U);
   }
 }
@@ -428,9 +428,9 @@ TEST_F(LiveStreamsTest, ThatTakeNothingAreClosed) {
   other.hear("\"guid\":\"end\"");
 }
 
-// SECURITY M6: of events that are not held any more, which each client has taken another part of.
+// SECURITY M6: counts events that the tail no longer holds; each client has received a different part of them.
 TEST_F(LiveStreamsTest, ThatLagMostAreClosedWhenMemoryIsShort) {
-  constexpr std::size_t bytes = 100'000;  // small sockets take long for more
+  constexpr std::size_t bytes = 100'000;  // small socket buffers take long for more
   add_public();
   options.socket_bytes = 4096;
   options.most_left = 2 * bytes + bytes / 2;
@@ -483,7 +483,7 @@ TEST_F(LiveStreamsTest, CountTheClientsOfAProxyAndNotTheProxy) {
   options.per_network = 1;
   client_of = [](const Visit& visit) -> std::optional<boost::asio::ip::address> {
     const std::string_view address = visit.head()["X-Client"];
-    if (address.empty()) return std::nullopt;  // of a proxy that is not trusted
+    if (address.empty()) return std::nullopt;  // from a proxy that is not trusted
     return boost::asio::ip::make_address(std::string(address));
   };
   start();
@@ -562,12 +562,12 @@ std::size_t resident_bytes() {
   return resident * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
 }
 
-/// A process of its own that holds `count` streams open, from many addresses, and reads nothing but their heads. It
-/// says "x" over the pipe once all are open, and ends when it is closed.
+/// A child process that holds `count` streams open, from many addresses, and reads only their headers. It writes "x" to
+/// the pipe once all are open, and exits when the pipe is closed.
 struct Holder {
   Holder() {
     EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM, 0, pipe), 0);
-    pid = ::fork();  // before there are threads
+    pid = ::fork();  // before any thread exists
     if (pid != 0) {
       ::close(pipe[1]);
       return;

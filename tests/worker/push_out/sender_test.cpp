@@ -56,19 +56,19 @@ class SenderTest : public testing::Test {
   Fetcher fetcher{context.get_executor(), on_loopback()};
   MemoryBudget memory{std::uint64_t{1} << 30U};
   Sender sender{fetcher, memory, 4, std::chrono::seconds(15)};
-  std::list<Subscriber> told_of;  // until they were
+  std::list<Subscriber> told_of;  // must outlive their deliveries
   int under_way = 0;
 };
 
 /// WEBSUB U13, U14.
-TEST_F(SenderTest, TellsEachThatFindsNoPlaceWhenToComeBack) {
-  constexpr int places = 2;  // of four: these receivers are new
+TEST_F(SenderTest, GivesARetryTimeToReceiversWithoutASlot) {
+  constexpr int places = 2;  // half of four, since these receivers are new
   server.serve_rest([](const ServedRequest&) { return Response{.status = 204, .hold_until = places + 1}; });
   EXPECT_EQ(sender.wait_for_place(receiver("/new")), Milliseconds(0));
   for (int i = 0; i < places; ++i) tell(receiver("/" + std::to_string(i)));
   run_until([&] { return server.requests().size() == places; });
 
-  // Each waits behind the earlier ones, but 10 s at most.
+  // Each waits longer than the ones before it, but at most 10 s.
   Milliseconds last{0};
   for (int i = 0; i < 10'000; ++i) {
     const Milliseconds wait = sender.wait_for_place(receiver("/" + std::to_string(i)));
@@ -82,7 +82,7 @@ TEST_F(SenderTest, TellsEachThatFindsNoPlaceWhenToComeBack) {
   const Told told = test::await(context, sender.tell(another, "1-1", "{}", Milliseconds(1)));
   EXPECT_EQ(told.is, Told::Is::not_asked);
   EXPECT_GT(told.retry_after, std::chrono::seconds(5));
-  // A receiver with a good record uses the slots that these may not.
+  // A receiver with a good record may use the slots that new ones may not.
   EXPECT_EQ(sender.wait_for_place(receiver("/quick", 1)), Milliseconds(0));
   tell(receiver("/quick", 1));
   run_until([&] { return under_way == 0; });

@@ -1,4 +1,4 @@
-// Sites that never confirmed are asked seldom, and then not at all (WEBSUB U19).
+// Sites that never confirmed are asked rarely, then not at all (WEBSUB U19).
 #include "worker/push_out/verification_limit.hpp"
 
 #include <string>
@@ -29,7 +29,7 @@ TEST(VerificationLimit, AreAskedOnceASecondUntilOneHasConfirmed) {
   EXPECT_TRUE(sites.has_confirmed("a.example"));
 }
 
-/// Ten failures, each of a second of its own.
+/// Closes `site` by ten failures in a row.
 void close(VerificationLimit& sites, const std::string& site) {
   for (int i = 0; i < 10; ++i) sites.leave(site, Outcome::failed);
 }
@@ -48,7 +48,7 @@ TEST(VerificationLimit, AreClosedForTenMinutesAfterTenFailures) {
   EXPECT_EQ(sites.closed_for("a.example"), Milliseconds(0));
 }
 
-TEST(VerificationLimit, OfANetworkCountsFailuresWhoeverConfirms) {
+TEST(VerificationLimit, CountsFailuresOfANetworkDespiteConfirmations) {
   VerificationLimit networks(100, VerificationLimit::Confirmed::keeps);
   const Milliseconds full(777);
   EXPECT_EQ(networks.enter("192.0.2.0", full), Milliseconds(0));
@@ -63,7 +63,7 @@ TEST(VerificationLimit, OfANetworkCountsFailuresWhoeverConfirms) {
   EXPECT_GT(networks.enter("192.0.2.0", full), std::chrono::minutes(9));
 }
 
-TEST(VerificationLimit, ForgetsWhatIsNotClosedForANewName) {
+TEST(VerificationLimit, EvictsOnlyNamesThatAreNotClosed) {
   VerificationLimit networks(2, VerificationLimit::Confirmed::keeps);
   const Milliseconds full(777);
   for (const char* name : {"a", "b"}) {
@@ -77,7 +77,7 @@ TEST(VerificationLimit, ForgetsWhatIsNotClosedForANewName) {
   EXPECT_EQ(networks.enter("d", full), full) << "both are closed";
 }
 
-TEST(VerificationLimit, AreBoundedAndOthersDoNotMakeAClosedOneForgotten) {
+TEST(VerificationLimit, IsBoundedAndNeverEvictsClosedSites) {
   VerificationLimit sites(100);
   ASSERT_TRUE(sites.add("closed.example", false));
   close(sites, "closed.example");

@@ -1,4 +1,4 @@
-// Real servers and real processes: what holds after kill -9 of either side (RELIABILITY R5, R8).
+// Real servers and real processes: what survives kill -9 of either side (RELIABILITY R5, R8).
 #include <fstream>
 #include <sstream>
 #include <sys/file.h>
@@ -84,7 +84,7 @@ class EmbeddedRedisTest : public testing::Test {
       std::this_thread::sleep_for(1ms);
   }
 
-  /// Runs `work` in a process of its own that is then killed with SIGKILL, without any clean-up.
+  /// Runs `work` in a child process and kills that with SIGKILL, without any clean-up.
   template <class Work>
   static void in_killed_process(Work work) {
     const pid_t pid = fork();
@@ -103,7 +103,7 @@ class EmbeddedRedisTest : public testing::Test {
     await_end(pid);
   }
   static void await_end(int pid) {
-    waitpid(pid, nullptr, 0);                             // returns at once when it is not our child
+    waitpid(pid, nullptr, 0);                             // returns at once if it is not our child
     while (alive(pid)) std::this_thread::sleep_for(1ms);  // init's child: nothing to wait on
   }
   static bool alive(int pid) {
@@ -157,7 +157,7 @@ TEST_F(EmbeddedRedisTest, KeepsItsDataAndItsFilesToItself) {
   std::vector<std::string> names;
   for (const auto& file : fs::directory_iterator(options.data_dir)) names.push_back(file.path().filename().string());
   EXPECT_THAT(names, testing::UnorderedElementsAre("server.json", "server.lock", "users.lock", "start.lock",
-                                                   "appendonlydir"));  // RELIABILITY R3; the pid file has gone
+                                                   "appendonlydir"));  // RELIABILITY R3; the pid file is gone
 }
 
 /// SECURITY A5.
@@ -266,11 +266,11 @@ TEST_F(EmbeddedRedisTest, LosesNothingHoweverItIsKilled) {
       auto server = EmbeddedRedis::open(options).value();
       ask(*server, "INCR count");
       await_written(*server);
-      if (round % 3 == 0) kill(server->pid(), SIGKILL);  // both at once
+      if (round % 3 == 0) kill(server->pid(), SIGKILL);  // both die at once
       kill(getpid(), SIGKILL);
     });
     ++count;
-    if (round % 3 == 1) {  // the server alone, later
+    if (round % 3 == 1) {  // the server dies alone, later
       const auto server = open();
       ASSERT_TRUE(server);
       kill_server(server->pid());
@@ -326,7 +326,7 @@ TEST_F(EmbeddedRedisTest, CopesWithALongPath) {
 
 TEST_F(EmbeddedRedisTest, MakesADirectoryOfItsOwnWhereOthersMayWrite) {
   fs::create_directories(options.runtime_dir);
-  fs::permissions(options.runtime_dir, fs::perms::all);  // as a volume of a container
+  fs::permissions(options.runtime_dir, fs::perms::all);  // like a container volume
   const auto server = open();
   ASSERT_TRUE(server);
   const fs::path directory = fs::path(server->url().substr(7)).parent_path();
@@ -364,7 +364,7 @@ TEST_F(EmbeddedRedisTest, NamesThePackagesWhenThereIsNoServer) {
               testing::AllOf(HasSubstr("valkey-server"), HasSubstr("redis-server"), HasSubstr("--redis")));
 }
 
-/// A program that says it is some server and does nothing else.
+/// A program that prints `version` and does nothing else.
 void fake_server(const fs::path& path, const std::string& version) {
   fs::create_directories(path.parent_path());
   std::ofstream(path) << "#!/bin/sh\necho '" << version << " sha=0'\n";
@@ -389,7 +389,7 @@ TEST_F(EmbeddedRedisTest, DoesNotWaitForAProgramThatPrintsNoVersion) {
 
 struct VersionCase {
   const char* name;
-  const char* writer;  // what server.json says
+  const char* writer;  // version in server.json
   const char* reader;  // the installed version
   bool readable;
 };
@@ -402,7 +402,7 @@ TEST_P(Versions, ReadFilesOfCompatibleVersions) {
       << R"({"name":")" << writer.substr(0, space) << R"(","version":")" << writer.substr(space + 1) << "\"}";
   fake_server(home / "bin/redis-server", GetParam().reader);
   options.search_path = (home / "bin").string();
-  // The fake one ends at once, so a readable version gets as far as starting it.
+  // The fake server exits at once, so a readable version gets as far as starting it.
   EXPECT_EQ(open_refused().code,
             GetParam().readable ? EmbeddedError::Code::start_failed : EmbeddedError::Code::version);
 }
@@ -471,7 +471,7 @@ TEST_F(EmbeddedRedisTest, NeverWritesThroughSymbolicLinks) {
 TEST_F(EmbeddedRedisTest, SharesAServerThatCannotWriteItsFile) {
   const auto server = open();
   ASSERT_TRUE(server);
-  fs::create_directory(options.data_dir / "dump.rdb");  // where the snapshot belongs
+  fs::create_directory(options.data_dir / "dump.rdb");  // in the place of the snapshot
   ASSERT_EQ(ask(*server, "CONFIG SET save \"3600 1\""), "+OK");
   ASSERT_THAT(ask(*server, "BGSAVE"), HasSubstr("started"));
   while (ask(*server, "INFO persistence").find("rdb_last_bgsave_status:err") == std::string::npos)
@@ -580,12 +580,12 @@ TEST_F(EmbeddedRedisTest, GivesUpOnAServerThatDoesNotStayUp) {
 TEST_F(EmbeddedRedisTest, ForwardsTheServersLog) {
   const auto server = open();
   ASSERT_TRUE(server);
-  std::vector<std::string> told;  // what an operator reads
+  std::vector<std::string> told;  // lines shown to operators
   supervise(*server, [&](const EmbeddedEvent& event) {
     if (event.kind == EmbeddedEvent::Kind::log_line && event.level != LogLevel::debug) told.push_back(event.detail);
     return event.kind == EmbeddedEvent::Kind::log_line && event.detail.find("eady to accept") != std::string::npos;
   });
-  for (const std::string& line : told) EXPECT_THAT(line, HasSubstr("WARNING"));  // no greetings; the kernel's settings
+  for (const std::string& line : told) EXPECT_THAT(line, HasSubstr("WARNING"));  // only warnings on kernel settings
 }
 
 TEST_F(EmbeddedRedisTest, WaitsWhileALargeFileLoads) {

@@ -7,7 +7,7 @@
 namespace feedmill::webhook_secret_test {
 namespace {
 
-// Of the libraries of Standard Webhooks.
+// Test vectors of the Standard Webhooks libraries.
 const std::string content = R"(msg_p5jXN8AQM9LWM0D4loKWxJek.1614265330.{"test": 2432232314})";
 const std::string shared = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
 const std::string signing = "whsk_VEVTVFNJR05JTkdLRVlET05PVFVTRVRISVNGT1JBTlk=";

@@ -1,4 +1,4 @@
-// Feeds and channels as documents that others read: what goes out comes back the same (WEBSUB U1, U15–U17).
+// Feeds and channels published as documents: they read back as they were stored (WEBSUB U1, U15–U17).
 #include <algorithm>
 #include <map>
 #include <string>
@@ -26,7 +26,7 @@ const TopicLinks links{"https://mill.example/t/abc/atom", "https://mill.example/
 
 const Topic feed_topic{TopicKind::feed, url};
 
-/// A post with all that goes out, and texts that are markup, or nearly.
+/// A post with every published field, and texts that are markup or nearly so.
 const std::string rich =
     "<feed xmlns='http://www.w3.org/2005/Atom' xml:lang='de'><title type='html'>A &amp;lt; B &lt;i&gt;quoted&lt;/i&gt;"
     "</title><subtitle>About ]]&gt; things</subtitle><link href='https://example.org/'/><author><name>Site</name>"
@@ -76,7 +76,7 @@ class Topics : public Polling {
     EXPECT_TRUE(feed->flaws.empty()) << document.body;
     return std::move(*feed);
   }
-  /// As a store at the other end takes it.
+  /// Entries as a receiving store would take them.
   static std::vector<EntryRecord> records(const TopicDocument& document) {
     Feed feed = read_back(document);
     return entry_records(feed, IdentifiedBy::guid, IdentifiedBy::guid);
@@ -390,7 +390,7 @@ TEST_F(Topics, OfChannelsLeavePrivateFeedsOut) {
   EXPECT_EQ(all.title.value, "news");
   EXPECT_THAT(render_topic(all, TopicFormat::atom, links).body, Not(HasSubstr("Closed")));
 
-  // Pages continue past omitted posts.
+  // Pages continue after omitted posts.
   std::vector<std::string> met;
   std::optional<EntryCursor> at;
   int pages = 0;

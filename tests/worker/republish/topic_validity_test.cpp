@@ -1,5 +1,5 @@
 // Topics are valid Atom (RFC 4287) and JSON Feed 1.1, whatever publishers write and whatever is stored (WEBSUB U1).
-// xmllint holds the grammar of RFC 4287; what the grammar leaves to prose, and JSON Feed, is checked here.
+// xmllint checks the grammar of RFC 4287; the rules that it leaves to prose, and JSON Feed, are checked here.
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -65,7 +65,7 @@ const std::vector<Hostile>& hostile_values() {
              "", " ", "\"quoted\" 'x'", "< > & </title><script>alert(1)</script>", "]]>", "<img src=x>",
              "<!-- --> <?x ?>", "\xE2\x80\xAEtxt.exe", "\xEF\xBB\xBF\xE2\x80\x8B", "\xED\xA0\x80\xFF\xC3",
              "\x7F\xC2\x9F", "\xF4\x8F\xBF\xBF", std::string(5000, 'a'), "0", "-",
-             // addresses
+             // URLs
              "javascript:alert(1)", "JaVa\tScRiPt:alert(1)", "data:text/html,<script>",
              "https://example.org/a b\"<>`{}|\\^", "https://example.org/\xE2\x80\xAE",
              "https://\xD0\xBF\xD1\x80.example/\xC3\xBC?\xC3\xBC#\xC3\xBC", "https://ex ample.org/",
@@ -88,14 +88,14 @@ const std::vector<Hostile>& hostile_values() {
   return all;
 }
 
-/// A template's values stand between back-quotes, as they are where all is well. This many there are.
+/// Number of values in a template. They are valid and enclosed in back-quotes.
 std::size_t places_in(std::string_view form) {
   return static_cast<std::size_t>(std::ranges::count(form, '`')) / 2;
 }
 
 constexpr std::size_t everywhere = 1000;
 
-/// `form` with `value` in the one place, or everywhere; `$` is a number of its own.
+/// `form` with `value` at `place`, or at every place; `$` becomes a unique number.
 std::string filled(std::string_view form, const std::string& value, std::size_t place) {
   static int number = 0;
   ++number;
@@ -110,7 +110,7 @@ std::string filled(std::string_view form, const std::string& value, std::size_t 
   return out;
 }
 
-/// The template with the value in each place alone, then everywhere.
+/// Appends the template with the value at each place alone, then at every place.
 void add_filled(std::string& out, std::string_view form, const std::string& value, std::string_view separator = "") {
   for (std::size_t place = 0; place <= places_in(form); ++place) {
     if (!out.empty()) out += separator;
@@ -172,13 +172,13 @@ constexpr std::string_view json_numbers =
     R"("duration_in_seconds":1e308},{"url":"https://example.org/3","size_in_bytes":18446744073709551615}],"tags":[],)"
     R"("authors":[{},{"name":7}]})";
 
-// --- what the formats ask for, read apart from the product ---
+// --- rules of the formats, implemented independently of the product ---
 
 bool all_in(std::string_view text, std::string_view others) {
   return std::ranges::all_of(text, [&](char c) { return is_alnum(c) || others.find(c) != npos; });
 }
 
-/// Percent-encoding, letters and digits, and the characters of `others`.
+/// Whether the text has only percent-encodings, letters, digits and characters of `others`.
 bool is_of(std::string_view text, std::string_view others) {
   for (std::size_t i = 0; i < text.size(); ++i) {
     if (text[i] != '%') {
@@ -192,7 +192,7 @@ bool is_of(std::string_view text, std::string_view others) {
 
 constexpr std::string_view unreserved = "-._~!$&'()*+,;=";
 
-/// RFC 3986, appendix A: URI. Of IPv6 addresses only the characters are looked at.
+/// RFC 3986, appendix A: URI. For IPv6 addresses, only the characters are checked.
 bool is_uri(std::string_view text) {
   const std::size_t colon = text.find(':');
   if (colon == npos || colon == 0 || !is_alpha(text[0]) || !all_in(text.substr(0, colon), "+-.")) return false;
@@ -242,7 +242,7 @@ bool is_media_type(std::string_view text) {
   return true;
 }
 
-/// RFC 5646 §2.1, as RFC 4287 has it.
+/// RFC 5646 §2.1, as RFC 4287 uses it.
 bool is_language(std::string_view text) {
   for (bool first = true;; first = false) {
     const std::size_t end = std::min(text.find('-'), text.size());
@@ -263,7 +263,7 @@ bool is_blank(std::string_view text) {
   return trim(text).empty();
 }
 
-/// Collects a document's faults, each one once with the first position that has it.
+/// Collects the faults of a document, each once with its first position.
 class Faults {
  public:
   void expect(bool holds, std::string_view what, std::string_view value) {
@@ -305,7 +305,7 @@ class AtomRules {
   }
 
  private:
-  /// A feed, an entry or a source.
+  /// Checks a feed, an entry or a source.
   void check(pugi::xml_node node) {
     const bool whole = std::string_view(node.name()) != "source";
     for (const char* name : {"id", "title", "updated"}) {
@@ -355,14 +355,14 @@ class AtomRules {
   Faults faults_;
 };
 
-/// https://www.jsonfeed.org/version/1.1/, members that are known with the types they have.
+/// https://www.jsonfeed.org/version/1.1/; known members must have their documented types.
 class JsonFeedRules {
  public:
   std::map<std::string, std::string> broken_by(const std::string& document) {
     faults_.enter("the feed");
     try {
       check(json::parse(document).as_object());
-    } catch (const std::exception& error) {  // a member is absent or of another type
+    } catch (const std::exception& error) {  // a member is missing or has another type
       faults_.expect(false, error.what(), "");
     }
     return faults_.take();
@@ -448,7 +448,7 @@ class JsonFeedRules {
   Faults faults_;
 };
 
-/// What xmllint says of these documents that is not "validates".
+/// Output of xmllint for the documents, without "validates".
 std::string refused_by_grammar(const std::vector<std::string>& documents) {
   const std::filesystem::path folder =
       std::filesystem::path(testing::TempDir()) / ("feedmill_topic_validity_" + std::to_string(getpid()));
@@ -479,7 +479,7 @@ class TopicValidity : public Polling {
     return read && *read ? std::move(**read) : TopicPage();
   }
 
-  /// Both documents of a page keep all rules; the grammar is asked at the end.
+  /// Both documents of a page must follow all rules; TearDown() checks the grammar.
   void expect_valid(const TopicPage& shown, const std::string& what, std::size_t at_least) {
     EXPECT_GE(shown.entries.size(), at_least) << what;
     const std::string atom = render_topic(shown, TopicFormat::atom, links).body;
@@ -516,7 +516,7 @@ TEST_F(TopicValidity, HoldsWhateverPublishersWrite) {
   }
 }
 
-/// Earlier builds and other programs have stored what today's readers would refuse.
+/// Earlier builds and other programs have stored values that today's readers would reject.
 TEST_F(TopicValidity, HoldsWhateverIsStored) {
   poll(rss(site(1)));
   const TopicPage stored = page();
@@ -524,7 +524,7 @@ TEST_F(TopicValidity, HoldsWhateverIsStored) {
   for (const Hostile& value : hostile_values()) {
     boost::system::error_code error;
     const json::value parsed = json::parse('"' + value.json + '"', error);
-    if (error) continue;  // what no JSON can say
+    if (error) continue;  // not valid in JSON
     const std::string text = cleaned_text(parsed.as_string());
     TopicPage shown = stored;
     RepublishedEntry every = stored.entries[0];

@@ -15,7 +15,7 @@ namespace json = boost::json;
 
 const std::vector<std::string> of_rotation{new_shared_secret(), new_signing_key()};
 
-/// A directory with what a receiver has of a message, for programs that check it.
+/// A directory with the parts of a received message, for programs that verify them.
 class Received : public testing::Test {
  protected:
   Received() {
@@ -105,7 +105,7 @@ openssl pkeyutl -verify -pubin -keyform DER -inkey key -rawin -in content -sigfi
   EXPECT_FALSE(run("openssl pkeyutl -verify -pubin -keyform DER -inkey key -rawin -in content -sigfile made"));
 }
 
-/// By the npm package standardwebhooks: where node finds it, or in $FEEDMILL_STANDARDWEBHOOKS/node_modules.
+/// By the npm package standardwebhooks, installed for node or in $FEEDMILL_STANDARDWEBHOOKS/node_modules.
 TEST_F(Received, IsVerifiedByTheStandardsOwnLibrary) {  // OPERATIONS B2
   if (!has("node")) GTEST_SKIP() << "node is not installed";
   const char* const place = std::getenv("FEEDMILL_STANDARDWEBHOOKS");

@@ -27,7 +27,7 @@ class ServerWaitOnTheLoop : public testing::Test {
 
  protected:
   ServerWaitOnTheLoop() { EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0); }
-  /// Returns the duration of the wait. `meanwhile` is called once it has begun.
+  /// Returns the duration of the wait; the function runs once the wait has begun.
   std::chrono::steady_clock::duration wait(
       int socket, std::chrono::milliseconds longest, const std::function<void()>& meanwhile = [] {}) {
     asio::io_context loop{1};

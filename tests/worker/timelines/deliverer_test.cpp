@@ -1,4 +1,4 @@
-// The deliverer against a real server: crashes, two at once, falling behind (RELIABILITY L13–L15).
+// The deliverer against a real server: crashes, two at once, a trimmed stream (RELIABILITY L13–L15).
 #include "worker/timelines/deliverer.hpp"
 
 #include <algorithm>
@@ -50,7 +50,7 @@ class DelivererTest : public testing::Test {
   StoreOptions options() const { return StoreOptions{.url = server.url()}; }
   std::string redis(const Texts& words) const { return redis_command(server, words); }
 
-  /// What a refresh of a feed does that lists these posts: guid and title.
+  /// Refreshes a feed that lists these posts (guid and title).
   void refresh(const std::string& url, const std::vector<std::pair<std::string, std::string>>& posts,
                Retention retention = {}, const std::string& event = {}) {
     ClaimRequest request;
@@ -87,7 +87,7 @@ class DelivererTest : public testing::Test {
     ASSERT_TRUE(Ingest(store).commit(std::span(&one, 1)).front());
   }
 
-  /// A history with new, edited and trimmed posts of both feeds.
+  /// Writes a history with new, edited and trimmed posts of both feeds.
   void write_history(unsigned seed, int rounds) {
     std::minstd_rand random(seed);
     for (int round = 0; round < rounds; ++round) {
@@ -132,7 +132,7 @@ class DelivererTest : public testing::Test {
     }
     return all;
   }
-  /// What a build of the timelines from nothing would give; the reader's marks stay.
+  /// The timelines rebuilt from scratch; read marks are kept.
   std::string built_afresh() {
     for (const char* uid : {"all", "anna/one", "bob/two"}) redis({"DEL", std::string("zchannel:") + uid + ":posts"});
     for (const char* uid : {"all", "anna/one", "bob/two"}) {
@@ -269,7 +269,7 @@ TEST_F(DelivererTest, BuildsTheIndexOfAChannelOfAnOlderStore) {
   EXPECT_TRUE(channels.unbuilt()->empty());
 }
 
-/// While two builds run on one store, the deliverer may be of the build that does not know the index.
+/// While two builds run on one store, the deliverer may belong to the build that does not know the index.
 TEST_F(DelivererTest, RebuildsTheIndexesAfterABuildThatKeepsNone) {
   write_history(3, 10);
   drain();
@@ -282,7 +282,7 @@ TEST_F(DelivererTest, RebuildsTheIndexesAfterABuildThatKeepsNone) {
   const std::string last = redis({"GET", "deliver:timelines:000"});
   ASSERT_EQ(redis({"GET", "deliver:indexes:000"}), last);
   ASSERT_TRUE(channels.posts("all", 10));
-  // It has added one post to the timeline, removed another, and moved its place.
+  // That build has added one post to the timeline, removed another, and advanced its position.
   const std::string missed = posts.substr(0, posts.find(' '));
   redis({"ZREM", "zchannel:all:all", missed});
   redis({"ZADD", "zchannel:all:all", "1", "Entry:999"});
@@ -355,7 +355,7 @@ class ACrowd : public DelivererTest {
     EXPECT_TRUE(channels.follow(memberships));
   }
 
-  /// One user's posts are in every user's timelines, except in that of the user who has read them.
+  /// Expects `posts` in every timeline except the reader's, which is empty, and equal indexes.
   void expect_everywhere(const std::string& posts, const std::string& uid_of_reader) {
     const std::string index = redis({"ZRANGE", "zchannel:" + uids[0] + ":all", "0", "-1", "WITHSCORES"});
     std::size_t other = 0;
@@ -400,7 +400,7 @@ TEST_F(ACrowd, GetsAPostInPartsThatSurviveAKillBetweenAnyTwo) {
     int status = 0;
     waitpid(child, &status, 0);
     ASSERT_EQ(status, 0) << "it ended between two parts";
-    // A user who has the post already reads it before the other users get it.
+    // A user that already has the post reads it before the others get it.
     ASSERT_TRUE(channels.mark_all_read(uids[1]));
   }
   drain();
@@ -473,7 +473,7 @@ TEST_F(DelivererTest, TwoAtOnceEndWhereOneWould) {
   std::vector<std::thread> deliverers;
   for (int i = 0; i < 2; ++i) {
     deliverers.emplace_back([&] {
-      // Both have the same token: neither lock nor luck keeps them apart.
+      // Both have the same token, so neither the lock nor timing keeps them apart.
       Deliverer own(options(), DelivererOptions{.token = "both", .batch = 3});
       for (bool idle = false; writing || !idle;) {
         const auto step = own.step();
@@ -498,8 +498,8 @@ TEST_F(DelivererTest, StalledOwnerDoesNotHarmTimelinesAfterItsRightExpires) {
   redis({"DEL", "lock:delivery:000"});
   Deliverer next(options(), DelivererOptions{.token = "next", .batch = 1});
   ASSERT_EQ(next.step()->applied, 1U);
-  // The stalled deliverer still believes in its right and gets the next events; it may not skip those pending with the
-  // other.
+  // The stalled deliverer still believes in its right and reads the next events; it must not skip those pending with
+  // the other.
   ASSERT_EQ(sleeper.step()->applied, 2U);
   drain(next);
   const std::string followed = timelines();
@@ -524,7 +524,7 @@ TEST_F(DelivererTest, RebuildsTimelinesAfterFallingBehindTheStream) {
   EXPECT_EQ(followed.find("Entry:999"), std::string::npos);
   EXPECT_EQ(followed, built_afresh());
 
-  // The same when nothing is left of the stream, and when it is deleted with its group.
+  // Likewise when the stream is empty, and when it is deleted with its group.
   for (const Texts& loss : {Texts{"XTRIM", "stream:signals", "MAXLEN", "0"}, Texts{"DEL", "stream:signals"}}) {
     ASSERT_TRUE(deliverer.let_go());
     write_history(3, 10);
@@ -616,7 +616,7 @@ class Unheard : public DelivererTest {
  protected:
   Unheard() : DelivererTest(false) {}
 
-  /// One more post of the first feed.
+  /// Adds a post to the first feed.
   void write(const std::string& event = {}) {
     listed.emplace_back("g" + std::to_string(listed.size()), "odd");
     refresh(urls[0], listed, {}, event);
@@ -626,7 +626,7 @@ class Unheard : public DelivererTest {
     EXPECT_TRUE(done) << done.error().detail;
     return done ? *done : Deliverer::Step{};
   }
-  /// How many times the server has been asked for records to deliver.
+  /// Number of reads for records to deliver that the server has executed.
   std::size_t reads() const {
     const std::string stats = redis({"INFO", "commandstats"});
     const std::string name = "cmdstat_xreadgroup:calls=";
@@ -665,7 +665,7 @@ TEST_F(Unheard, EventsWithoutSubscribersAreSkippedUnread) {
   EXPECT_EQ(reads(), before);
 }
 
-/// It sends no command while it is blocked in the server.
+/// The deliverer sends no command while it is blocked in the server.
 TEST_F(Unheard, WaitsForTheNextRecord) {
   const auto comes = [&](Milliseconds longest) {
     EXPECT_TRUE(deliverer.begin_to_wait(longest));
@@ -722,7 +722,7 @@ TEST_F(Unheard, AFirstSubscriberLosesNothingWhileTwoDeliverAndOthersCommit) {
     std::vector<std::thread> deliverers;
     for (int i = 0; i < 2; ++i) {
       deliverers.emplace_back([&] {
-        // Neither the lock nor timing separates them, and each checks for subscribers at every step.
+        // Neither the lock nor timing keeps them apart, and each checks for subscribers at every step.
         Deliverer own(options(), DelivererOptions{.token = "both", .batch = 3, .upkeep_every = Milliseconds(0)});
         for (bool idle = false; writing || !idle;) {
           const auto done = own.step();
@@ -759,7 +759,7 @@ TEST_F(Unheard, WhatAnotherLeftPendingIsReadBeforeAnythingIsPassed) {
   for (int i = 0; i < 4; ++i) write();
   {
     Store own(options());
-    ASSERT_EQ(Deliveries(own).fresh(2)->size(), 2U);  // and dies
+    ASSERT_EQ(Deliveries(own).fresh(2)->size(), 2U);  // dies without acknowledging them
   }
   EXPECT_FALSE(step().unwanted);
   drain(deliverer);

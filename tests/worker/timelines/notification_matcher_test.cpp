@@ -34,7 +34,7 @@ TEST(WordsOfARule, AreTextThatHoldsAWord) {
   }
 }
 
-/// The users notified, and why, in one line.
+/// The notified users with the reasons, in one line.
 std::string told(const NotificationMatcher& watcher, const Texts& channels, std::string_view text) {
   std::string all;
   for (const NotificationMatcher::Match& match : watcher.matches("https://a.org/", channels, text)) {

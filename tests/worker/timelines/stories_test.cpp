@@ -1,5 +1,5 @@
-// One story in many feeds, as it is delivered: events once whatever happens, an index that follows the store, and no
-// false pair among real documents (RELIABILITY L14, L20).
+// Stories that appear in many feeds, as they are delivered: events once whatever fails, an index that follows the
+// store, and no false pair among real documents (RELIABILITY L14, L20).
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -42,7 +42,7 @@ class StoryDelivery : public StoryTest {
     ASSERT_TRUE(deliverer.let_go());
   }
 
-  /// "Entry:2 = Entry:1, 1"
+  /// The post_same_as events, such as "Entry:2 = Entry:1, 1".
   std::vector<std::string> told() {
     std::vector<std::string> all;
     for (const auto& event : signals("post_same_as")) {
@@ -71,7 +71,7 @@ TEST_F(StoryDelivery, APostIsReportedWithOthersOfItsStory) {
   EXPECT_EQ(event.at("entity_type").as_string(), "post");
   EXPECT_EQ(event.at("action").as_string(), "updated");
 
-  // Other texts are no other story; another title may be one.
+  // A different text is still the same story; a different title may be another one.
   publish(planet, {post_to("p", "http://www.site.example/fog/?utm_source=p", "Ada: Fog until noon, and later")});
   drain();
   EXPECT_EQ(told().size(), 2U);
@@ -244,7 +244,7 @@ TEST_F(StoryDelivery, TwoDeliverersReportTheSameAsOne) {
   EXPECT_EQ(same_as(id(site, "g59")), Texts{id(planet, "g59")});
 }
 
-// Each document is a feed, and once more a feed that has the same posts.
+// Each document is published as a feed, and again as another feed with the same posts.
 TEST_F(StoryDelivery, ReportsNoFalsePairAmongRealDocuments) {
   const std::filesystem::path real = FEEDMILL_REAL_DOCUMENTS;
   if (!std::filesystem::is_directory(real)) GTEST_SKIP() << real << " is not here";
@@ -268,7 +268,7 @@ TEST_F(StoryDelivery, ReportsNoFalsePairAmongRealDocuments) {
   }
   EXPECT_GT(posts, 4'000U);
   drain();
-  // Whether they are one story their guids tell, which nothing goes by. By links alone a laptop were a truck.
+  // Guids, which matching ignores, show whether two posts are one story. By links alone, a laptop would match a truck.
   const auto expect_true_pairs = [&](const boost::json::object& event) {
     for (const auto& id : event.at("data").at("same_as").as_array()) {
       const auto other = Entries(store).get(std::string(id.as_string()));

@@ -37,7 +37,7 @@ using Words = std::vector<std::string>;
 
 const std::string feed_a = "http://a.example/feed.xml", feed_b = "http://b.example/feed.xml";
 
-/// What one run of the program came to.
+/// Result of one run of the program.
 struct Outcome {
   int exit = -1;
   std::string out, err;
@@ -56,7 +56,7 @@ std::string content_of(int descriptor) {
 
 const std::string nobody_fetches = "no worker runs on this Redis yet: feedmill run fetches them\n";
 
-/// The program's whole way, from words to exit code, its streams caught.
+/// Runs the program, from words to exit code, and captures its output.
 Outcome feedmill_says(const Words& words) {
   const int out = memfd_create("out", MFD_CLOEXEC), err = memfd_create("err", MFD_CLOEXEC);
   Outcome outcome;
@@ -92,7 +92,7 @@ std::string text_of(const boost::json::object& row, const char* name) {
   return found->is_string() ? std::string(found->as_string()) : boost::json::serialize(*found);
 }
 
-/// A Redis of its own, the program pointed at it, and a store for direct inspection.
+/// A private Redis, the program configured for it, and a store for direct inspection.
 class Commands : public testing::Test {
  protected:
   explicit Commands(Words server_arguments = {})
@@ -100,7 +100,7 @@ class Commands : public testing::Test {
     EXPECT_TRUE(store_.open().has_value());
   }
 
-  /// The URL has a password, which no command line should show.
+  /// The URL has a password, so it is passed in the environment.
   Outcome feedmill_at(const std::string& url, Words words) {
     words.insert(words.end(), {"--config", config_.string()});
     ::setenv("FEEDMILL_REDIS_URL", url.c_str(), 1);
@@ -122,7 +122,7 @@ class Commands : public testing::Test {
     return records->front().value_or(FeedRecord{});
   }
 
-  /// Stores posts of a feed as a worker does: `titles`, the first the oldest, a second apart.
+  /// Stores posts of a feed as a worker does: `titles`, oldest first, a second apart.
   void publish(const std::string& url, const Words& titles) { publish(store_, url, titles); }
 
   static void publish(Store& store, const std::string& url, const Words& titles) {
@@ -183,7 +183,7 @@ TEST_F(Commands, TellUnderWhichNameTheyFailed) {
   const std::string list = file("urls.txt", feed_a + "\n");
   feedmill({"add", feed_b});
   told({"entry", "put", "--feed", feed_a, "--guid", "g", "title=T"}, "entry put: no such feed");
-  // Verbs below `channel` share a name if the arguments are valid.
+  // Verbs below `channel` report under its name if the arguments are valid.
   told({"channel", "read", "none", "--all"}, "channel: no such channel");
   told({"channel", "feeds", "none", "--add", "nonsense"}, "channel feeds: \"nonsense\" is not a feed URL");
   told({"import", list, "--prune"}, "import: --prune deletes feeds");
@@ -259,7 +259,7 @@ TEST_F(Commands, SetsOnlyNamesThatAreConfigured) {
   const Outcome other = feedmill({"set", feed_b, "auth=weather"});
   EXPECT_EQ(other.exit, 64);
   EXPECT_NE(other.err.find("defined: news"), std::string::npos) << other.err;
-  // A name that is no longer configured does not block other changes.
+  // A name no longer in the configuration does not block other changes.
   file("feedmill.toml", "");
   EXPECT_EQ(feedmill({"set", feed_b, "keep=3"}).exit, 0);
   EXPECT_EQ(feedmill({"set", feed_b, "auth=", "policy=", "keep="}).out, "set " + feed_b + "\n");
@@ -411,7 +411,7 @@ TEST_F(Commands, ShowPeopleNoMarkupInTitles) {
   says({"entries", feed_a}, "Q&A <b>\\u{202E}\n");
   says({"entry", "Entry:1"}, "title: Q&A <b>\\u{202E}\n");
   says({"export"}, "text=\"Science &amp; Tech\"");
-  // Also for programs, unless the type comes with the text.
+  // Also for programs, unless the type is printed with the text.
   EXPECT_EQ(text_of(rows(feedmill({"list", "--json"}).out).at(0), "title"), "Science & Tech");
   EXPECT_EQ(text_of(rows(feedmill({"entry", "Entry:1", "--json"}).out).at(0), "title_type"), "text/html");
   set("Feed:" + feed_a, "R&amp;D <i>", "");
@@ -506,7 +506,7 @@ TEST_F(Commands, ImportsAPlainListInPartsAndResumesIt) {
   EXPECT_EQ(*Feeds(store_).count(), 8'999U);
 }
 
-/// Verbs over more feeds than a page has.
+/// Verbs over more feeds than fit on a page.
 class Walks : public Commands {
  protected:
   static constexpr int feeds = 1'203;
@@ -521,9 +521,9 @@ class Walks : public Commands {
     std::sort(urls.begin(), urls.end());
   }
   std::string redis(const Words& words) { return test::redis_command(server_, words); }
-  /// As a user who may read every key.
+  /// Runs the program as a user that may read every key.
   Outcome as_admin(Words words) { return feedmill_at(server_.admin_url(), std::move(words)); }
-  /// The rows of a list, without the time at which it was written.
+  /// The rows of a list, without the header, which has the time of writing.
   static std::string body_of(const std::string& opml) { return opml.substr(opml.find("<body>")); }
   /// The URLs of the rows, in order.
   static Words told(const std::string& out) {
@@ -577,7 +577,7 @@ TEST_F(Walks, EndAsTheyDidForFewFeeds) {
   const Outcome doctor = feedmill({"doctor", "--json"});
   EXPECT_NE(doctor.out.find("the feeds of each of 7 hosts fit its limits"), std::string::npos) << doctor.out;
   EXPECT_EQ(told(feedmill({"refresh", "--all", "--defer", "--json"}).out), urls);
-  // Without an index as with it.
+  // The output is the same without an index.
   redis({"DEL", "state:feeds"});
   EXPECT_EQ(told(feedmill({"list", "--json"}).out), urls);
   EXPECT_TRUE(body_of(feedmill({"export"}).out) == body_of(exported));
@@ -749,7 +749,7 @@ TEST_F(Tail, ShowsSignalsAsTheyComeUntilInterrupted) {
   feedmill({"add", feed_a});
   publish(feed_a, {"before"});
   start({"--json", "--type", "post_created"});
-  std::this_thread::sleep_for(std::chrono::seconds(1));  // it follows by then
+  std::this_thread::sleep_for(std::chrono::seconds(1));  // it is following by then
   publish(feed_a, {"one", "two"});
   const boost::json::object first = boost::json::parse(line()).as_object();
   EXPECT_EQ(text_of(first, "schema"), "1");

@@ -18,7 +18,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// "ok check", "warn check", "fail check".
+/// Verdict and check: "ok clock", "warn clock", "fail clock".
 std::string shown(const Finding& finding) {
   return std::string(to_string(finding.verdict)) + " " + finding.check;
 }
@@ -99,9 +99,9 @@ TEST(Doctor, NamesWhatWouldBeWrongOnceAnotherIsThePrimary) {
   facts.standbys[0].now += 10s;
   EXPECT_EQ(shown(check_server(facts, facts.now)),
             server + "warn redis replicas, warn redis replicas, warn redis replicas, ok clock");
-  facts.standbys[0].policy = "";  // any will do
+  facts.standbys[0].policy = "";  // unknown: no finding
   facts.standbys[0].now = facts.now;
-  facts.append_only = false;  // nor has the primary one
+  facts.append_only = false;  // the primary lacks it too
   EXPECT_EQ(shown(check_server(facts, facts.now)),
             "ok redis writes, warn redis disk, ok redis memory, ok redis replicas, ok clock");
   facts.standbys[0].trouble = "WRONGPASS";
@@ -338,7 +338,7 @@ TEST(Doctor, NamesTheRemedyForAServerThatRejectsWrites) {
   EXPECT_NE(check_server(facts, facts.now).front().remedy.find("redis-cli --cluster check"), std::string::npos);
 }
 
-/// As most directories are for the service.
+/// A read-only directory, as most are for the service.
 TEST(Doctor, TellsAReadOnlyPlaceForDocumentsFromOneOfAnotherUser) {
   std::ifstream mounts("/proc/mounts");
   Config config;

@@ -94,7 +94,7 @@ std::string written(const std::vector<ExportedFeed>& feeds) {
   return writer.take();
 }
 
-/// What `export` writes of a list that `import` read.
+/// The export of an imported list.
 std::string exported(const SubscriptionList& list) {
   std::vector<ExportedFeed> feeds;
   for (const Subscription& subscription : list.feeds) {

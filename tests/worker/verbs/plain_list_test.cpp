@@ -1,4 +1,4 @@
-// Plain lists of any length, part by part (SECURITY T32).
+// Plain lists of any length, read part by part (SECURITY T32).
 #include <algorithm>
 #include <string>
 #include <vector>
@@ -10,7 +10,7 @@
 namespace feedmill::plain_list_test {
 namespace {
 
-/// All parts of a list as one.
+/// All parts of a list combined.
 struct Whole {
   std::size_t parts = 0, largest = 0, merged = 0;
   std::vector<std::string> feeds;
@@ -18,7 +18,7 @@ struct Whole {
   std::vector<RefusedRow> refused;
 };
 
-/// Of a text that comes in blocks of so many bytes.
+/// Reads a text that arrives in blocks of `block` bytes.
 Whole read(const std::string& text, std::size_t block = 4096) {
   AddressSet named;
   std::size_t at = 0;
@@ -46,12 +46,12 @@ Whole read(const std::string& text, std::size_t block = 4096) {
 }
 
 TEST(PlainLists, AreOfAnyLengthAndNameBadRowsByTheirLine) {
-  constexpr std::size_t many = 300'000;  // more than an OPML file may have
+  constexpr std::size_t many = 300'000;  // more than an OPML file may contain
   std::string text = "# a comment\n\n";
   for (std::size_t i = 0; i < many; ++i) {
     text += i == 250'000 ? "gopher://old.example/\n" : "http://a.example/" + std::to_string(i) + "\n";
   }
-  text += "http://a.example/7\nhttp://a.example/last";  // the first one came parts ago
+  text += "http://a.example/7\nhttp://a.example/last";  // /7 was in a much earlier part
   const Whole whole = read(text);
   EXPECT_EQ(whole.feeds.size(), many);
   EXPECT_EQ(whole.feeds.front(), "http://a.example/0");
@@ -87,7 +87,7 @@ TEST(PlainLists, OfLongLinesHoldAtMostAMaximalAddress) {
   ASSERT_EQ(whole.refused.size(), 1U);
   EXPECT_EQ(whole.refused[0].line, 1U);
   EXPECT_LE(whole.refused[0].text.size(), 8192U);
-  // Comments longer than a part are no end of the list.
+  // A comment longer than a part does not end the list.
   EXPECT_EQ(read("#" + std::string(3U << 20U, 'x') + "\nhttp://b.example/\n").feeds.size(), 1U);
 }
 

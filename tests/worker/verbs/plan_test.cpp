@@ -35,7 +35,7 @@ Plan simulate(const std::vector<PlannedFeed>& feeds, const PlanOptions& options,
   return simulation.run(each_hour);
 }
 
-/// A feed of a host that was polled an hour ago and is due at `due`.
+/// A feed of `host` that was polled an hour ago and is due at `due`.
 PlannedFeed feed_of(const std::string& host, int number, Milliseconds due, double new_per_week = 100) {
   PlannedFeed feed;
   feed.host = host;
@@ -73,7 +73,7 @@ TEST(Plan, IsTheSameForTheSameFeeds) {
 }
 
 TEST(Plan, PollsAFeedWhenTheScheduleSays) {
-  // Nothing new comes: the rate only decays, and each due time follows from the one before.
+  // Without new posts the rate only decays, and each due time follows from the one before.
   const PlannedFeed feed = feed_of("a.example", 1, start + 5min, 0);
   Milliseconds at = feed.due;
   std::uint64_t polls = 0;
@@ -180,7 +180,7 @@ TEST(Plan, CatchesUpAtItsPaceAfterAnOutage) {
 
 TEST(Plan, NamesHostsWithTooManyFeeds) {
   const auto load = [](int count) {
-    std::vector<PlannedFeed> feeds;  // dormant enough for a poll a day, and due after the horizon
+    std::vector<PlannedFeed> feeds;  // dormant enough for one poll a day, and due after the horizon
     for (int i = 0; i < count; ++i) feeds.push_back(feed_of("big.example", i, start + 48h, 0));
     return simulate(std::move(feeds), options_of(1)).do_not_fit;
   };

@@ -21,7 +21,7 @@ using testing::Not;
 
 constexpr Milliseconds now{1'772'370'432'000};  // 2026-03-01T13:07:12Z
 
-/// A worker at its work for 26 hours, and its store.
+/// A worker that has run for 26 hours, and its store.
 Status at_work() {
   Status status;
   ProcessStatus& process = status.process;
@@ -148,7 +148,7 @@ TEST(TopView, KnowsNoRatesOfAnotherProcess) {
   EXPECT_FALSE(seconds_between(earlier, status_json(younger)));
   EXPECT_THAT(shown(status_json(younger), {}, &earlier), HasSubstr("refreshes          –       612"));
 
-  Status fewer = status;  // counters may not go back
+  Status fewer = status;  // counters cannot decrease
   fewer.process.total.not_modified -= 1;
   EXPECT_THAT(shown(status_json(fewer), {}, &earlier), HasSubstr("refreshes          –       612"));
   EXPECT_THAT(shown(status_json(status)), HasSubstr("rates            now    10 min"));
@@ -272,7 +272,7 @@ TEST(TopView, CannotSteerATerminal) {
   }
 }
 
-/// Puts `other` in every place of `value` in turn, and looks at what the view makes of it.
+/// Replaces each value within `value` by `other` in turn and checks the view.
 void spoil(json::value& root, json::value& value, const json::value& other, std::size_t& tried) {
   if (&value != &root) {
     const json::value kept = value;
@@ -290,7 +290,7 @@ void spoil(json::value& root, json::value& value, const json::value& other, std:
   }
 }
 
-TEST(TopView, StandsWhateverIsMissingOrOfAnotherKind) {
+TEST(TopView, SurvivesMissingAndMistypedValues) {
   json::value moment = status_json(at_work());
   std::size_t tried = 0;
   for (const json::value& other : {json::value(), json::value("text"), json::value(-1), json::value(1e308),

@@ -55,10 +55,10 @@ class WebhookVerbs : public testing::Test {
     json::object row() const { return json::parse(out.substr(0, out.find('\n'))).as_object(); }
   };
 
-  /// The program's whole way, from words to exit code, its streams caught.
+  /// Runs the program, from words to exit code, and captures its output.
   Outcome feedmill(Words words) {
     words.insert(words.end(), {"--config", config.string()});
-    ::setenv("FEEDMILL_REDIS_URL", server.url().c_str(), 1);  // it has a password
+    ::setenv("FEEDMILL_REDIS_URL", server.url().c_str(), 1);  // contains a password
     const int out = memfd_create("out", MFD_CLOEXEC), err = memfd_create("err", MFD_CLOEXEC);
     Outcome outcome;
     {
@@ -76,7 +76,7 @@ class WebhookVerbs : public testing::Test {
     return outcome;
   }
 
-  /// Adds one and returns its id.
+  /// Adds a webhook and returns its id.
   std::string add(const Words& more = {}, const std::string& url = hook) {
     Words words{"webhook", "add", url, "--json"};
     words.insert(words.end(), more.begin(), more.end());
@@ -84,7 +84,7 @@ class WebhookVerbs : public testing::Test {
     EXPECT_EQ(added.exit, 0) << added.err;
     return std::string(added.row().at("id").as_string());
   }
-  /// Registers a feed that others may be shown.
+  /// Adds a feed that may be republished.
   void know(const std::string& url = feed) {
     EXPECT_TRUE(Feeds(store).add(std::vector{NewFeed{.feed_url = url, .settings = R"({"republish":"yes"})"}}));
   }
@@ -100,7 +100,7 @@ class WebhookVerbs : public testing::Test {
   Outcome added;
 };
 
-TEST_F(WebhookVerbs, AddTellsTheSecretOnceAndStoresWhatWasAskedFor) {
+TEST_F(WebhookVerbs, AddPrintsTheSecretOnceAndStoresTheOptions) {
   know();
   const std::string id = add({"--feed", "HTTPS://Example.org/feed.xml", "--channel", "anna/news", "--type",
                               "post_created", "--initial", "--private", "--name", "Search", "--at-once", "4"});
@@ -159,7 +159,7 @@ TEST_F(WebhookVerbs, AddRefusesWhatNothingWouldBeSentTo) {
   EXPECT_EQ(Subscribers(store).counts()->webhooks_active, 0U);
 }
 
-TEST_F(WebhookVerbs, RefuseAFeedThatIsNoneAndNoteWhatIsNotTold) {
+TEST_F(WebhookVerbs, RejectUnknownFeedsAndNoteUndeliveredEvents) {
   const std::string secret_feed = "https://example.org/feed.xml?token=canary";
   const Outcome unknown = feedmill({"webhook", "add", hook, "--feed", secret_feed});
   EXPECT_EQ(unknown.exit, 1);
@@ -188,7 +188,7 @@ TEST_F(WebhookVerbs, RefuseAFeedThatIsNoneAndNoteWhatIsNotTold) {
   }
 }
 
-TEST_F(WebhookVerbs, SetReplacesWhatIsNamedAndKeepsTheRest) {
+TEST_F(WebhookVerbs, SetReplacesOnlyTheNamedOptions) {
   know();
   const std::string id = add({"--feed", feed, "--type", "post_created", "--name", "Search"});
   EXPECT_EQ(feedmill({"webhook", "set", id, "type=post_deleted", "type=feed_gone", "feed=", "private=yes"}).out,
@@ -308,7 +308,7 @@ TEST_F(WebhookVerbs, TestSendsASignedSample) {  // OPERATIONS B5
   EXPECT_EQ(receiver.count("/hook"), 1U) << "redirects are failures";
 }
 
-TEST_F(WebhookVerbs, TestWaitsAsLongAsIsConfigured) {  // OPERATIONS B5
+TEST_F(WebhookVerbs, TestWaitsForTheConfiguredTimeout) {  // OPERATIONS B5
   test::HttpServer receiver;
   receiver.serve("/hook", test::Response{.silent = true, .end = test::Response::End::hang});
   std::ofstream(config, std::ios::app) << "[push_out]\ntimeout = \"1s\"\n";
@@ -322,7 +322,7 @@ TEST_F(WebhookVerbs, TestWaitsAsLongAsIsConfigured) {  // OPERATIONS B5
 TEST_F(WebhookVerbs, TestObeysTheEgressPolicy) {  // OPERATIONS B5
   test::HttpServer receiver;
   const std::string id = add({}, receiver.url("/hook"));
-  std::ofstream(config) << "";  // what was open is closed since
+  std::ofstream(config) << "";  // the new configuration no longer allows the address
   const Outcome tested = feedmill({"webhook", "test", id, "--json"});
   EXPECT_EQ(tested.exit, 1);
   EXPECT_TRUE(tested.row().at("trouble").as_string().starts_with("egress.")) << tested.out;
@@ -336,7 +336,7 @@ class TopicVerbs : public WebhookVerbs {
     EXPECT_EQ(feedmill({"set", feed, "republish=yes"}).exit, 0);
   }
 
-  /// A list that puts the feed into a channel: an import looks at no address.
+  /// A list that puts the feed into a channel: an import contacts no address.
   std::string list() const {
     const std::string path = (server.directory() / "list.opml").string();
     std::ofstream(path) << R"(<opml version="2.0"><body><outline text="anna/news"><outline type="rss" xmlUrl=")" << feed
@@ -345,7 +345,7 @@ class TopicVerbs : public WebhookVerbs {
   }
 };
 
-TEST_F(TopicVerbs, ShareWhatIsThereUnderOneAddress) {  // OPERATIONS B4
+TEST_F(TopicVerbs, ShareExistingFeedsAndChannelsUnderOneUrl) {  // OPERATIONS B4
   std::ofstream(config) << "[push_out]\npublic_url = \"https://push.example.org/feedmill\"\n";
   const Outcome one = feedmill({"topic", "add", "HTTPS://Example.org/feed.xml", "--json"});
   EXPECT_EQ(one.exit, 0) << one.err;
@@ -379,7 +379,7 @@ TEST_F(TopicVerbs, ShareWhatIsThereUnderOneAddress) {  // OPERATIONS B4
   EXPECT_EQ(feedmill({"topic", "add", feed, "--channel", "anna/news"}).exit, 64);
 }
 
-TEST_F(TopicVerbs, RemoveDeniesWhoHasSubscribed) {  // OPERATIONS B4
+TEST_F(TopicVerbs, RemoveDeniesItsSubscribers) {  // OPERATIONS B4
   EXPECT_NE(feedmill({"topic", "add", feed}).err.find("push_out.public_url"), std::string::npos);
   feedmill({"topic", "add", "--channel", "anna/news"});
   Subscribers subscribers(store);
@@ -389,7 +389,7 @@ TEST_F(TopicVerbs, RemoveDeniesWhoHasSubscribed) {  // OPERATIONS B4
   asking.topic = {TopicKind::feed, feed};
   asking.topic_url = "https://push.example.org/t/x.atom";
   asking.intent = {"subscribe", "canary-secret", std::chrono::hours(1), "", 0};
-  for (int i = 0; i < 201; ++i) {  // more than are denied at a time
+  for (int i = 0; i < 201; ++i) {  // more than one batch of denials
     asking.url = "https://192.0.2.1/" + std::to_string(i) + "?token=canary";
     ASSERT_TRUE(*subscribers.ask(asking));
   }

@@ -37,7 +37,7 @@ using namespace boost::asio::experimental::awaitable_operators;
 namespace asio = boost::asio;
 using asio::ip::tcp;
 
-/// Both listeners on one loop in a separate thread: one takes pings, the other deliveries of a feed whose hub has no
+/// Both listeners on one loop in a separate thread: one takes pings, the other deliveries for a subscription without a
 /// secret.
 class HostileRequests : public testing::Test {
  public:
@@ -117,14 +117,14 @@ class HostileRequests : public testing::Test {
 struct Hostile {
   const char* name;
   std::string bytes;
-  std::vector<int> answers;                        ///< statuses, in their order; none: closed without
-  std::optional<std::vector<int>> of_callbacks{};  ///< when they differ
+  std::vector<int> answers;                        ///< statuses in order; none: closed without an answer
+  std::optional<std::vector<int>> of_callbacks{};  ///< if different there
 };
 
 const std::string post = "POST TARGET HTTP/1.1\r\nHost: localhost\r\n";
 const std::string smuggled = "GET /smuggled HTTP/1.1\r\nHost: localhost\r\n\r\n";
 
-/// A request with that field; after its body, however it is framed, follows another request.
+/// A request with that field; another request follows its body, however that is framed.
 std::string with(const std::string& field) {
   return post + field + "\r\n\r\n" + smuggled;
 }
@@ -144,7 +144,7 @@ std::vector<Hostile> table() {
   const std::string body = "Content-Length: 5\r\n\r\nurl=x", chunk = "5\r\nurl=x\r\n";
   const std::vector<int> bad{400};
   return {
-      // Valid requests, so that the rest of the table means something.
+      // Valid requests, as a control.
       {"length", post + body, {202}},
       {"chunks", chunked("3;a=b;c=\"d\"\r\nurl\r\n2\r\n=x\r\n0\r\nX-Trailer: y\r\n\r\n"), {202}},
       {"two after another", post + body + post + body, {202, 202}},
@@ -254,7 +254,7 @@ std::vector<Hostile> table() {
   };
 }
 
-/// The statuses of the answers in `text`, in their order.
+/// Statuses of the answers in `text`, in order.
 std::vector<int> statuses(const std::string& text) {
   std::vector<int> found;
   constexpr std::string_view line = "HTTP/1.";
@@ -263,7 +263,7 @@ std::vector<int> statuses(const std::string& text) {
   return found;
 }
 
-TEST_F(HostileRequests, AreAnsweredAsTheyDeserveAndNothingOfThemIsTakenForTheNext) {
+TEST_F(HostileRequests, GetTheExpectedAnswersAndSmuggleNoRequest) {
   start();
   const std::vector<Hostile> rows = table();
   ASSERT_GE(rows.size(), 50U);
@@ -281,7 +281,7 @@ TEST_F(HostileRequests, AreAnsweredAsTheyDeserveAndNothingOfThemIsTakenForTheNex
   EXPECT_EQ(memory.used(), 0U);
 }
 
-/// One byte after the other until it is closed: never late for the next byte, never done.
+/// Sends single bytes until the connection is closed: each arrives in time, but the request never completes.
 asio::awaitable<void> drip(tcp::socket& socket, std::string head, std::string tail) {
   asio::steady_timer timer(socket.get_executor());
   co_await asio::async_write(socket, asio::buffer(head), asio::use_awaitable);
@@ -348,8 +348,7 @@ TEST_F(HostileRequests, ThatFallSilentEndInTime) {
   }
 }
 
-/// Sends up to 64 MiB while they are accepted; returns the most memory that this process held. `seen` is called between
-/// blocks.
+/// Sends up to 64 MiB while they are accepted; returns this process's peak resident memory.
 std::uint64_t most_held_while_sending(std::uint16_t port, const std::string& head, const std::string& endless) {
   asio::io_context client;
   tcp::socket socket(client);
@@ -365,7 +364,7 @@ std::uint64_t most_held_while_sending(std::uint16_t port, const std::string& hea
   return most;
 }
 
-// SECURITY M1: other parts of a request take no more memory than a body.
+// SECURITY M1: other parts of a request cost at most as much memory as a body.
 TEST_F(HostileRequests, StayWithinTheirMemoryLimit) {
   start();
   for (const Door& door : doors()) {
@@ -386,7 +385,7 @@ TEST_F(HostileRequests, StayWithinTheirMemoryLimit) {
     for (const auto& [name, before, endless] : rows) {
       const std::uint64_t held = resident_memory();
       const std::uint64_t most = most_held_while_sending(door.port, before, endless);
-      // A body may be held whole, and twice while it grows.
+      // A body may be held whole, and twice while its buffer grows.
       EXPECT_LE(most - std::min(held, most), (test::is_sanitized ? 32U : 16U) << 20U) << door.name << ": " << name;
     }
   }

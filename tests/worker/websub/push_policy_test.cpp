@@ -128,7 +128,7 @@ TEST(PushPlan, AHubSetByHandStandsForWhatTheDocumentNames) {
   EXPECT_EQ(plan_push(one, now).what, Do::forget);
 }
 
-TEST(PushPlan, AHubSetByHandIsTakenBeforeTheOneBeforeIsLeftAndGivenUpLikewise) {
+TEST(PushPlan, SettingAndClearingAHubSubscribesBeforeLeaving) {
   PushTask one = running("healthy");
   one.state.settings = R"({"hub":"https://set.example/","topic":"https://example.org/set"})";
   EXPECT_EQ(plan_push(one, now).what, Do::subscribe);
@@ -229,7 +229,7 @@ TEST(PushLease, RenewalsOfLeasesGrantedAtOnceAreSpread) {
   for (int i = 0; i < 100'000; ++i) {
     ++minutes[push_lease("864000", "https://example.org/" + std::to_string(i)).renew / 1min];
   }
-  EXPECT_GT(minutes.size(), 1000U);  // over a day
+  EXPECT_GT(minutes.size(), 1000U);  // spread over most of a day
   for (const auto& [minute, count] : minutes) ASSERT_LT(count, 200) << minute;
 }
 
@@ -246,7 +246,7 @@ TEST(HubRetry, DoublesUpToADayAndHeedsWhatTheHubSays) {
 
 // --- health --------------------------------------------------------------------------------------------------------
 
-/// A feed over virtual time, and what its refreshes see.
+/// A feed in virtual time, and what its refreshes report.
 class Watched {
  public:
   Watched() {
@@ -254,7 +254,7 @@ class Watched {
     standing.verified = at;
   }
 
-  /// A push came and was fetched for, or its content written.
+  /// A push arrived and was fetched or, with `payload`, written.
   PushVerdict push(std::uint32_t created, bool payload = false) {
     at += 1h;
     standing.last_push = at;
@@ -338,7 +338,7 @@ TEST(PushHealthWatch, FiveInARowRecover) {
   feed.poll(1);
   for (int i = 0; i < 4; ++i) EXPECT_EQ(feed.push(1).state, "doubtful");
   EXPECT_EQ(feed.push(1).state, "healthy");
-  EXPECT_EQ(feed.poll(1).state, "healthy");  // the allowance is whole again
+  EXPECT_EQ(feed.poll(1).state, "healthy");  // the allowance is restored
 }
 
 TEST(PushHealthWatch, ThreePollsFirstInARowFail) {
@@ -347,7 +347,7 @@ TEST(PushHealthWatch, ThreePollsFirstInARowFail) {
   feed.poll(1);
   feed.poll(1);
   EXPECT_EQ(feed.poll(1).state, "failed");
-  EXPECT_EQ(feed.push(5).state, "failed");  // a new subscription must come first
+  EXPECT_EQ(feed.push(5).state, "failed");  // a new subscription is needed first
 }
 
 TEST(PushHealthWatch, APushWithinTenMinutesOfThePollIsNotAFault) {
@@ -365,7 +365,7 @@ TEST(PushHealthWatch, APushThatDoesNotComeWithinTenMinutesIsMissed) {
   feed.prove();
   EXPECT_EQ(feed.poll(1, false).health.poll_first, 0U);
   EXPECT_EQ(feed.poll(0).health.poll_first, 1U);
-  EXPECT_EQ(feed.poll(0).health.poll_first, 1U);  // once
+  EXPECT_EQ(feed.poll(0).health.poll_first, 1U);  // counted once
 }
 
 TEST(PushHealthWatch, SilenceWithoutNewPostsIsNotAFault) {

@@ -1,4 +1,4 @@
-// How hubs are asked: each for itself, however long another takes; and what becomes of polling when a lease ends.
+// Requests to a hub do not wait for other hubs, however slow those are; and polling resumes when a lease ends.
 #include <algorithm>
 #include <optional>
 
@@ -12,8 +12,7 @@ namespace {
 
 const Response never{.silent = true, .end = Response::End::hang};
 
-/// Two hubs on separate hosts, with so many feeds each. One of them falls silent: it takes requests and does not
-/// answer.
+/// Two hubs on separate hosts, each with `feeds` feeds. fall_silent() makes one accept requests without answering.
 class TwoHubs : public WebSubTest {
  protected:
   static constexpr std::size_t feeds = 100, per_hub = 4;
@@ -45,7 +44,7 @@ class TwoHubs : public WebSubTest {
     asked_before = silent.count("/hub");
     silent.serve("/hub", never);
   }
-  /// All that it holds, and it has given none of it up: nothing of the other hub has waited for that.
+  /// Expects that the silent hub still holds its `per_hub` requests: the other hub did not wait for their end.
   void expect_silence_unbroken() {
     EXPECT_TRUE(becomes([&] { return silent.count("/hub") == asked_before + per_hub; })) << silent.count("/hub");
     for (const std::string& url : of_silent) {
@@ -107,7 +106,7 @@ TEST_F(TwoHubs, StoppingDoesNotWaitForOneThatIsSilent) {
   EXPECT_EQ(running.wait_for(60s), std::future_status::ready);
 }
 
-// A domain with many hubs is limited to its share of all requests.
+// A domain with many hubs is limited to its share of the requests.
 TEST_F(TwoHubs, OfOneDomainAreFewAtOnce) {
   HttpServer many(authority.issue({.names = {"DNS:*.slow.example"}}));
   many.serve("/hub", never);
@@ -125,7 +124,7 @@ TEST_F(TwoHubs, OfOneDomainAreFewAtOnce) {
   EXPECT_EQ(many.count("/hub"), 8U);
 }
 
-/// How a hub meets renewals: so many with this answer, and all others with 202 and no verification.
+/// How a hub answers renewals: the first `times` with `status`, all others with 202 and no verification.
 struct Refusals {
   std::string name;
   std::size_t times = 0;
@@ -133,7 +132,7 @@ struct Refusals {
   std::string retry_after{};
 };
 
-/// WEBSUB L2 in virtual time: stored times are moved back between one look at a subscription and the next.
+/// WEBSUB L2 in virtual time: stored times are moved back between looks at a subscription.
 class Leases : public WebSubTest, public testing::WithParamInterface<Refusals> {
  protected:
   std::int64_t number(const std::vector<std::string>& words) { return std::stoll(redis_command(redis, words)); }
@@ -151,7 +150,7 @@ end
 for _, member in ipairs(redis.call('ZRANGE', 'websub:due', 0, -1)) do redis.call('ZINCRBY', 'websub:due', -ARGV[1], member) end)lua";
     redis_command(redis, {"EVAL", script, "0", std::to_string(time)});
   }
-  /// A feed with reliable pushes: it is polled in six hours.
+  /// A feed with reliable pushes; it is next polled in six hours.
   std::string healthy_feed(const std::string& path) {
     const std::string url = subscribed_feed(path);
     for (int i = 2; i <= 4; ++i) push_and_wait(url, atom({{std::to_string(i), "one more"}}));
@@ -186,7 +185,7 @@ TEST_P(Leases, ThatEndWithoutRenewalLeavePollingAtItsPaceAtOnce) {
       ASSERT_LE(planned, lease_end) << length << ", look " << looks;
       const std::uint32_t tries = record(url).state.push.standing.tries;
       pass(planned - store.now()->count());
-      const bool told_later = asked - before < GetParam().times;  // when it has answered, that is yet to be stored
+      const bool told_later = asked - before < GetParam().times;  // a refusal has to be stored as well
       ASSERT_TRUE(becomes([&] {
         return record(url).state.push.standing.tries != tries || (!told_later && hub.requests().size() != asked);
       })) << length
@@ -197,7 +196,7 @@ TEST_P(Leases, ThatEndWithoutRenewalLeavePollingAtItsPaceAtOnce) {
     EXPECT_EQ(record(url).state.push.standing.state, "failed");
     EXPECT_LE(*record(url).due, *store.now()) << length << ": it is polled at once";
     EXPECT_EQ(record(url).state.due.reason, "websub_fallback");
-    // Its hub is left alone for at least a day, and for its whole Retry-After.
+    // The hub is not asked again for at least a day, nor within its Retry-After.
     EXPECT_GT(next_look(url), store.now()->count() + 23 * 3'600'000L) << length;
     const bool to_be_left_alone = !GetParam().retry_after.empty();
     EXPECT_GE(next_look(url), to_be_left_alone ? of_subscription(url, "ask_at") : 0) << length;

@@ -53,7 +53,7 @@ inline std::string atom(const std::vector<Post>& posts, const std::string& links
   return text + "</feed>";
 }
 
-/// A worker's WebSub parts between a publisher, a hub and a store, all real.
+/// A worker's WebSub parts with a publisher, a hub and a store, all real.
 class WebSubTest : public testing::Test {
  protected:
   WebSubTest() : store(StoreOptions{.url = redis.url()}) {
@@ -122,7 +122,7 @@ class WebSubTest : public testing::Test {
     return "<link rel=\"hub\" href=\"" + (at.empty() ? hub.url() : at) + "\"/><link rel=\"self\" href=\"" + topic +
            "\"/>";
   }
-  /// The feed at `path` is registered, and read once.
+  /// Adds the feed at `path`, reads it once, and returns its URL.
   std::string add_feed(const std::string& path, const std::vector<Post>& posts, const std::string& links) {
     const std::string url = publisher.url(path);
     publisher.serve(
@@ -132,7 +132,7 @@ class WebSubTest : public testing::Test {
     refresh(url);
     return url;
   }
-  /// A feed that is subscribed at the hub, with its own address as topic.
+  /// Adds a feed and subscribes it at the hub, with its own URL as the topic; returns the URL.
   std::string subscribed_feed(const std::string& path = "/feed", const std::vector<Post>& posts = {{"1", "first"}}) {
     const std::string url = publisher.url(path);
     EXPECT_EQ(add_feed(path, posts, hub_links(url)), url);
@@ -166,7 +166,7 @@ class WebSubTest : public testing::Test {
     return *entry ? (*entry)->get("title") : "(none)";
   }
   std::size_t signals() { return EventStream(store).read("0", 100'000, Milliseconds(0))->size(); }
-  /// Waits for the next event.
+  /// Waits for the next event after id `after`.
   void await_signal(const std::string& after) {
     for (int i = 0; i < 30; ++i) {
       const auto more = EventStream(store).read(after, 1, 1000ms);
@@ -175,7 +175,7 @@ class WebSubTest : public testing::Test {
     }
     FAIL() << "nothing was written";
   }
-  /// Waits until the condition holds; the store changes without an event.
+  /// Waits until the condition holds, for changes of the store without an event.
   template <class Condition>
   bool becomes(Condition condition) {
     const auto until = std::chrono::steady_clock::now() + 30s;
@@ -188,7 +188,7 @@ class WebSubTest : public testing::Test {
   std::vector<HttpAnswer> push(const std::string& url, const std::string& body, std::string_view method = "sha256") {
     return hub.publish(url, body, "application/atom+xml", method);
   }
-  /// A push that is written, and waited for.
+  /// Pushes content and waits for the event of storing it.
   void push_and_wait(const std::string& url, const std::string& body) {
     const auto last = EventStream(store).last_id();
     for (const HttpAnswer& answer : push(url, body)) EXPECT_EQ(answer.status, 202);
@@ -208,7 +208,7 @@ class WebSubTest : public testing::Test {
   }
 
   RedisServer redis;
-  DnsServer names;  ///< all the names there are
+  DnsServer names;  ///< serves all host names
   Authority authority;
   HttpServer publisher;
   HttpServer hub_server{authority.issue({.names = {"IP:127.0.0.1"}})};
@@ -226,7 +226,7 @@ class WebSubTest : public testing::Test {
   Fetcher fetcher{loop.get_executor(), fetch_options()};
   Refresher refresher{fetcher, threads,           pool,
                       memory,  refresh_options(), [](const StoreResult<Committed>&, std::chrono::duration<double>) {}};
-  std::function<void(WebSub::Options&)> configure;  ///< more of the options of what start() starts
+  std::function<void(WebSub::Options&)> configure;  ///< changes the options in start()
   std::optional<WebSub> websub;
   std::unique_ptr<CallbackListener> listener;
   std::future<void> running;

@@ -1,4 +1,4 @@
-// A worker's WebSub parts with a real hub, a real store and real feeds: what reaches the store, and what does not.
+// A worker's WebSub parts with a real hub, a real store and real feeds: which pushes reach the store, and which do not.
 #include <algorithm>
 #include <mutex>
 #include <vector>
@@ -40,15 +40,15 @@ TEST_F(WebSubTest, SubscribesToTheSelfThatIsNamed) {
   EXPECT_EQ(Feeds(store).urls_after("", 10'000)->size(), 1U);
 }
 
-/// As `feedmill set` does.
+/// Changes the settings as `feedmill set` does.
 void set(Store& store, const std::string& url, const std::string& settings) {
   const std::string before = Feeds(store).records(std::span(&url, 1))->front()->state.settings;
   const auto changed = Feeds(store).change_settings(url, before, settings, true);
   ASSERT_TRUE(changed && *changed == SettingsChange::done);
 }
 
-// WEBSUB §2, D5: as YouTube's feeds need it, which name a hub that does not push them.
-TEST_F(WebSubTest, AHubSetByHandIsSubscribedToTheOldOneLeftAndTheOtherWayRound) {
+// WEBSUB §2, D5: needed for YouTube's feeds, which name a hub that does not push them.
+TEST_F(WebSubTest, SettingAHubSwitchesToItAndClearingItSwitchesBack) {
   const std::string topic = publisher.url("/xml/feeds?channel_id=1");
   HttpServer other_server{authority.issue({.names = {"IP:127.0.0.1"}})};
   WebSubHub other(other_server);
@@ -65,7 +65,7 @@ TEST_F(WebSubTest, AHubSetByHandIsSubscribedToTheOldOneLeftAndTheOtherWayRound) 
   EXPECT_TRUE(becomes([&] { return other.subscribers(topic).empty(); }));
 }
 
-TEST_F(WebSubTest, AHubSetByHandIsAskedWhereNoneIsNamedAndLeftWhenItIsTakenAway) {
+TEST_F(WebSubTest, ASetHubWorksWithoutAnAdvertisedOneAndIsLeftWhenCleared) {
   const std::string url = add_feed("/feed", {{"1", "first"}}, "");
   start();
   set(store, url, R"({"hub":")" + hub.url() + R"("})");
@@ -120,7 +120,7 @@ TEST_F(WebSubTest, APushIsWrittenLikeAFetchWithoutAskingTheOrigin) {
   EXPECT_EQ(after.state.push.health.pushed_first, 1U);
   EXPECT_EQ(after.claim, "");
   EXPECT_GT(*after.due, *store.now() + 50min);
-  // A poll of the same document has nothing to add.
+  // A poll of the same document changes nothing.
   publisher.serve("/feed", Response{.headers = {{"Content-Type", "application/atom+xml"}}, .body = document});
   const Report report = refresh(url);
   EXPECT_EQ(report.outcome, Outcome::unchanged);
@@ -156,7 +156,7 @@ TEST_F(WebSubTest, AReplayedPushChangesNothing) {
   push_and_wait(url, document);
   const std::size_t before = signals();
   for (int i = 0; i < 100; ++i) push(url, document);
-  // Content above the limit held for a feed counts as a hint only, so the end is pushed until it is read.
+  // Content above the limit for one feed counts as a hint only, so the end is pushed until it is read.
   EXPECT_TRUE(becomes([&] {
     push(url, atom({{"3", "the end"}}));
     return signals() > before;
@@ -222,7 +222,7 @@ TEST_F(WebSubTest, APushCreatesNothingThatItTakesBackItself) {
   EXPECT_GT(*record(url).due, *store.now() + 50min) << "nor is there anything to ask";
 }
 
-// WEBSUB §6: signed well, and sent before its publisher thought better of it.
+// WEBSUB §6: correctly signed, but sent before the publisher withdrew the post.
 TEST_F(WebSubTest, ALatePushBringsNoPostBackThatWasTakenBack) {
   const std::string url = subscribed_feed();
   const std::string push_of_2 = atom({{"2", "second"}});
@@ -376,7 +376,7 @@ TEST_F(WebSubTest, OversizedAndSlowRequestsAreRejected) {
   EXPECT_EQ(status(ask_raw(port, "GET / HTTP/1.1\r\nX: " + std::string(70'000, 'y') + "\r\n\r\n").head),
             "HTTP/1.1 431");
   EXPECT_EQ(status(ask_raw(port, "nonsense\r\n\r\n").head), "HTTP/1.1 400");
-  // Endless: closed without an answer when its time is over.
+  // Requests that never end: closed without an answer at the time limit.
   EXPECT_EQ(ask_raw(port, "POST " + target + " HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\nabc").status, 0);
   EXPECT_EQ(ask_raw(port, "POST " + target + " HT").status, 0);
   EXPECT_EQ(
@@ -413,7 +413,7 @@ TEST_F(WebSubTest, WhatCannotBeStoredIsNotAccepted) {
       ask({.url = callback + "?hub.mode=subscribe&hub.challenge=x&hub.topic=" + percent_encoded(url)});
   EXPECT_EQ(question.status, 503);
   redis.start();
-  EXPECT_TRUE(becomes([&] { return deliver(callback, "x").status == 404; }));  // it has forgotten everything
+  EXPECT_TRUE(becomes([&] { return deliver(callback, "x").status == 404; }));  // the new server has no data
 }
 
 TEST_F(WebSubTest, AHubThatMovesIsAskedAgainWhereItIs) {
@@ -504,11 +504,11 @@ TEST_F(WebSubTest, WhatADenialRepeatsOfASecretIsNotKept) {
 }
 
 TEST_F(WebSubTest, RequestsAboveTheRateAreRejectedForAWhile) {
-  start(0, 3);  // the verification is one
+  start(0, 3);  // the verification is one of these
   const std::string url = subscribed_feed();
   const std::string callback = callback_of(url);
   EXPECT_EQ(deliver(callback, "x").status, 202);
-  // An unknown path costs nothing, and so does not count.
+  // Unknown paths cost nothing and do not count.
   for (int i = 0; i < 5; ++i) EXPECT_EQ(deliver("http://127.0.0.1:" + std::to_string(port) + "/w/", "x").status, 404);
   EXPECT_EQ(deliver("http://127.0.0.1:" + std::to_string(port) + "/w/" + std::string(26, 'a'), "x").status, 404);
   for (const std::string& path : {callback, callback.substr(0, callback.size() - 26) + std::string(26, 'a')}) {

@@ -107,7 +107,7 @@ TEST(Explain, NamesWhatToDoAboutAFailure) {
     record.state.last.error = reason;
     EXPECT_NE(text(record, {"example.org", {}, {}}).find(remedy), std::string::npos) << reason;
   }
-  record.state.last.error = "status.server";  // nothing but to wait
+  record.state.last.error = "status.server";  // waiting is the only remedy
   EXPECT_EQ(text(record, {"example.org", {}, {}}).find("do  "), std::string::npos);
 }
 
