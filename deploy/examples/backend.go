@@ -1,16 +1,17 @@
-// A web backend whose users subscribe to feeds, read what comes, and leave. It needs a Redis client, nothing else.
+// A web backend: users subscribe to feeds, read new posts, and unsubscribe. It needs only a Redis client.
 //
 //	backend redis://feedmill_app:PASSWORD@localhost:6379/0 8080
 //
 //	curl -X PUT 'http://localhost:8080/anna?url=https://example.org/feed.xml'       anna subscribes
 //	curl http://localhost:8080/anna                                                 her feeds, and her newest posts
-//	curl -X DELETE 'http://localhost:8080/anna?url=https://example.org/feed.xml'    she has enough
+//	curl -X DELETE 'http://localhost:8080/anna?url=https://example.org/feed.xml'    she unsubscribes
 //
 // With Debian's golang-github-gomodule-redigo-dev: GO111MODULE=off GOPATH=/usr/share/gocode go build backend.go
 // Elsewhere: go mod init backend && go get github.com/gomodule/redigo && go build
 //
-// What the application notes and what it asks feedmill for are one transaction. So are what came of it and how far the
-// answers are read. Whoever is killed, and wherever: each request is done once, and its answer noted.
+// The application's own data and its request to feedmill are one transaction. So are a request's outcome and the
+// position up to which answers have been read. Whatever is killed, and whenever: each request is executed once, and its
+// answer recorded.
 package main
 
 import (
@@ -41,9 +42,9 @@ type event struct {
 	} `json:"data"`
 }
 
-// exec ends a transaction; an error of one of its commands is an error.
+// exec ends a transaction and returns an error if any of its commands failed.
 func exec(server redis.Conn) error {
-	answers, err := redis.Values(server.Do("EXEC")) // sends all of it at once
+	answers, err := redis.Values(server.Do("EXEC")) // sends everything at once
 	for _, answer := range answers {
 		if refused, is := answer.(redis.Error); is {
 			return refused
@@ -60,7 +61,7 @@ func ask(pool *redis.Pool, asked subscription, op string) (err error) {
 	ref := fmt.Sprintf("%x", random)
 	state := map[string]string{"add": "asked", "channel_unfollow": "leaving"}[op]
 	text, _ := json.Marshal(asked)
-	for tries := 0; tries < 10; tries++ { // its answer may get lost: with the same ref it is done once all the same
+	for tries := 0; tries < 10; tries++ { // the reply may get lost: with the same ref, the request is still executed once
 		server := pool.Get()
 		server.Send("MULTI")
 		server.Send("HSET", app+":feeds:"+asked.User, asked.URL, state)
@@ -77,11 +78,11 @@ func ask(pool *redis.Pool, asked subscription, op string) (err error) {
 	return err
 }
 
-// note writes down what came of a request of ours, and that it is read up to here.
+// note records the outcome of one of our requests, and that answers have been read up to here.
 func note(server redis.Conn, e event, seen string) error {
 	text, err := redis.Bytes(server.Do("HGET", app+":asked", e.Ref))
 	if errors.Is(err, redis.ErrNil) {
-		return nil // noted already
+		return nil // recorded already
 	} else if err != nil {
 		return err
 	}
@@ -104,7 +105,7 @@ func note(server redis.Conn, e event, seen string) error {
 	return exec(server)
 }
 
-// read notes what the records of the stream say of our requests, and returns the id of the last of them.
+// read records the answers to our requests among these stream records, and returns the id of the last record.
 func read(server redis.Conn, records []interface{}) (seen string, err error) {
 	for _, record := range records {
 		var values []interface{}

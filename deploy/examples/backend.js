@@ -1,14 +1,15 @@
 #!/usr/bin/env node
-// A web backend whose users subscribe to feeds, read what comes, and leave. It needs a Redis client, nothing else.
+// A web backend: users subscribe to feeds, read new posts, and unsubscribe. It needs only a Redis client.
 //
 //     backend.js redis://feedmill_app:PASSWORD@localhost:6379/0 8080      (npm install redis@4, or Debian's node-redis)
 //
 //     curl -X PUT 'http://localhost:8080/anna?url=https://example.org/feed.xml'       anna subscribes
 //     curl http://localhost:8080/anna                                                 her feeds, and her newest posts
-//     curl -X DELETE 'http://localhost:8080/anna?url=https://example.org/feed.xml'    she has enough
+//     curl -X DELETE 'http://localhost:8080/anna?url=https://example.org/feed.xml'    she unsubscribes
 //
-// What the application notes and what it asks feedmill for are one transaction. So are what came of it and how far the
-// answers are read. Whoever is killed, and wherever: each request is done once, and its answer noted.
+// The application's own data and its request to feedmill are one transaction. So are a request's outcome and the
+// position up to which answers have been read. Whatever is killed, and whenever: each request is executed once, and its
+// answer recorded.
 const { createClient } = require('redis');
 const { randomUUID } = require('crypto');
 const http = require('http');
@@ -23,7 +24,7 @@ async function ask(store, user, url, op) {
     .hSet(`${app}:asked`, ref, JSON.stringify([user, url]))
     .xAdd('stream:requests', '*', { op, url, channel: `${user}/news`, app, ref })
     .exec();
-  for (let tries = 1; ; tries++) { // its answer may get lost: with the same ref it is done once all the same
+  for (let tries = 1; ; tries++) { // the reply may get lost: with the same ref, the request is still executed once
     try {
       return await both();
     } catch (error) {
@@ -33,7 +34,7 @@ async function ask(store, user, url, op) {
   }
 }
 
-// What came of a request of ours.
+// Records the outcome of one of our requests.
 function note(both, asked, { type, ref, data }) {
   const [user, url] = JSON.parse(asked);
   if (data.op === 'channel_unfollow') both.hDel(`${app}:feeds:${user}`, url);
@@ -81,11 +82,11 @@ async function answer(store, request, response) {
 
 async function main() {
   const store = createClient({ url: redisUrl }), reader = store.duplicate(); // XREAD keeps a connection waiting
-  for (const client of [store, reader]) client.on('error', () => {}); // it comes back; what was under way is told of
+  for (const client of [store, reader]) client.on('error', () => {}); // it reconnects; pending commands fail
   await Promise.all([store.connect(), reader.connect()]);
   http.createServer((request, response) => answer(store, request, response)).listen(port, '127.0.0.1');
   for (;;) {
-    // A client that lost its server while it was connecting may have given up.
+    // A client that lost its server while connecting may have given up.
     for (const client of [store, reader]) if (!client.isOpen) await client.connect().catch(() => {});
     await follow(store, reader).catch((error) => console.error('Redis is away:', error.message));
     await pause();

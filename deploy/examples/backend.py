@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
-"""A web backend whose users subscribe to feeds, read what comes, and leave. It needs a Redis client, nothing else.
+"""A web backend: users subscribe to feeds, read new posts, and unsubscribe. It needs only a Redis client.
 
     backend.py redis://feedmill_app:PASSWORD@localhost:6379/0 8080      (Debian: python3-redis)
 
     curl -X PUT 'http://localhost:8080/anna?url=https://example.org/feed.xml'       anna subscribes
     curl http://localhost:8080/anna                                                 her feeds, and her newest posts
-    curl -X DELETE 'http://localhost:8080/anna?url=https://example.org/feed.xml'    she has enough
+    curl -X DELETE 'http://localhost:8080/anna?url=https://example.org/feed.xml'    she unsubscribes
 
-What the application notes and what it asks feedmill for are one transaction. So are what came of it and how far the
-answers are read. Whoever is killed, and wherever: each request is done once, and its answer noted.
+The application's own data and its request to feedmill are one transaction. So are a request's outcome and the position
+up to which answers have been read. Whatever is killed, and whenever: each request is executed once, and its answer
+recorded.
 """
 import http.server
 import json
@@ -27,7 +28,7 @@ APP = "myapp"
 
 
 def ask(store, user, url, op):
-    ref = str(uuid.uuid4())  # the client repeats the transaction when it heard no answer: this makes that harmless
+    ref = str(uuid.uuid4())  # makes it harmless that the client repeats the transaction if it gets no reply
     both = store.pipeline(transaction=True)
     both.hset(f"{APP}:feeds:{user}", url, "asked" if op == "add" else "leaving")
     both.hset(f"{APP}:asked", ref, json.dumps([user, url]))
@@ -36,7 +37,7 @@ def ask(store, user, url, op):
 
 
 def note(both, asked, event):
-    """What came of a request of ours."""
+    """Records the outcome of one of our requests."""
     user, url = json.loads(asked)
     if event["data"]["op"] == "channel_unfollow":
         both.hdel(f"{APP}:feeds:{user}", url)

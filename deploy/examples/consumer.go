@@ -1,12 +1,12 @@
-// Keeps a hash of posts from feedmill's events, through disconnects and crashes: nothing is lost, nothing done twice.
+// Keeps a hash of posts from feedmill's events, through disconnects and crashes: no event is lost or handled twice.
 //
 //	consumer /run/redis.sock myapp:posts        (or HOST:PORT instead of the socket)
 //
 // With Debian's golang-github-gomodule-redigo-dev: GO111MODULE=off GOPATH=/usr/share/gocode go build consumer.go
 // Elsewhere: go mod init consumer && go get github.com/gomodule/redigo && go build
 //
-// What is done with an event stands in the same Redis as the stream, so doing it and acknowledging it are one
-// transaction: it happens once or not at all. What was handed out and not acknowledged is read first.
+// The result is stored in the same Redis as the stream, so handling an event and acknowledging it are one transaction:
+// it happens once or not at all. Events delivered earlier and not acknowledged are read first.
 package main
 
 import (
@@ -33,7 +33,7 @@ type event struct {
 
 func apply(server redis.Conn, target, id, text string) error {
 	server.Send("MULTI")
-	if text != "" { // else it was trimmed away before we came to it
+	if text != "" { // else it was trimmed before we read it
 		var e event
 		if err := json.Unmarshal([]byte(text), &e); err != nil {
 			return fmt.Errorf("event %s: %w", id, err)
@@ -47,7 +47,7 @@ func apply(server redis.Conn, target, id, text string) error {
 		server.Send("HINCRBY", target+":seen", e.Seq, 1)
 	}
 	server.Send("XACK", stream, group, id)
-	answers, err := redis.Values(server.Do("EXEC")) // sends all of it at once
+	answers, err := redis.Values(server.Do("EXEC")) // sends everything at once
 	for _, answer := range answers {
 		if refused, is := answer.(redis.Error); is {
 			return refused
@@ -56,7 +56,8 @@ func apply(server redis.Conn, target, id, text string) error {
 	return err
 }
 
-// records is what XREADGROUP answers of one stream: ids and the "json" of each, empty where the record is gone.
+// records parses the reply of XREADGROUP for one stream: the ids, and the "json" of each, empty if the record was
+// trimmed.
 func records(reply interface{}, err error) (ids, texts []string, failure error) {
 	streams, err := redis.Values(reply, err)
 	if errors.Is(err, redis.ErrNil) {

@@ -1,10 +1,10 @@
 #!/usr/bin/env node
-// Keeps a hash of posts from feedmill's events, through disconnects and crashes: nothing is lost, nothing done twice.
+// Keeps a hash of posts from feedmill's events, through disconnects and crashes: no event is lost or handled twice.
 //
 //     consumer.js /run/redis.sock myapp:posts        (npm install redis@4, or Debian's node-redis)
 //
-// What is done with an event stands in the same Redis as the stream, so doing it and acknowledging it are one
-// transaction: it happens once or not at all. What was handed out and not acknowledged is read first.
+// The result is stored in the same Redis as the stream, so handling an event and acknowledging it are one transaction:
+// it happens once or not at all. Events delivered earlier and not acknowledged are read first.
 const { createClient } = require('redis');
 
 const [path, target] = process.argv.slice(2);
@@ -27,7 +27,7 @@ async function follow(client) {
     if (begin === '0' && messages.length === 0) begin = '>';
     for (const { id, message } of messages) {
       const transaction = client.multi();
-      if (message?.json) apply(transaction, JSON.parse(message.json)); // else it was trimmed away before we came to it
+      if (message?.json) apply(transaction, JSON.parse(message.json)); // else it was trimmed before we read it
       await transaction.xAck(stream, group, id).exec();
       console.log(id, message?.type ?? 'trimmed');
     }
@@ -37,7 +37,7 @@ async function follow(client) {
 async function main() {
   for (;;) {
     const client = createClient({ socket: { path, reconnectStrategy: false } });
-    client.on('error', () => {}); // told below
+    client.on('error', () => {}); // reported below
     try {
       await client.connect();
       await follow(client);

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Keeps a table of posts from feedmill's events, through disconnects and crashes: nothing is lost, nothing done twice.
+"""Keeps a table of posts from feedmill's events, through disconnects and crashes: no event is lost or handled twice.
 
     consumer.py unix:///run/redis.sock posts.db      (Debian: python3-redis)
 
-A consumer group remembers what was handed out and not acknowledged. That is read first; what is done with an event and
-the fact that it was done go into one transaction, and only then it is acknowledged. An event that comes twice, because
-the acknowledgement was lost, finds itself done.
+A consumer group remembers events that were delivered and not acknowledged. Those are read first. The result of an event
+and the fact that it was handled are written in one transaction; only then is the event acknowledged. If the
+acknowledgement is lost, the event arrives again and is recognised as handled.
 """
 import json
 import sqlite3
@@ -42,14 +42,14 @@ def apply(table, stream_id, event):
 
 
 def follow(server, table):
-    begin = "0"  # what was handed out and not acknowledged, then (">") what is new
+    begin = "0"  # unacknowledged events first, then (">") new ones
     while True:
         answer = server.xreadgroup(GROUP, CONSUMER, {STREAM: begin}, count=100, block=1000)
         records = answer[0][1] if answer else []
         if begin == "0" and not records:
             begin = ">"
         for stream_id, fields in records:
-            if fields:  # else it was trimmed away before we came to it
+            if fields:  # else it was trimmed before we read it
                 apply(table, stream_id, json.loads(fields["json"]))
             server.xack(STREAM, GROUP, stream_id)
 

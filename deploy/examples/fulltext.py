@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""Writes the full text of new posts back into the store, through the door for programs.
+"""Writes the full text of new posts back into the store, through the request stream.
 
     fulltext.py redis://feedmill_app:PASSWORD@localhost:6379/0 COMMAND…      (Debian: python3-redis)
 
 COMMAND gets the link of a post as its last argument and prints the text as HTML, as `trafilatura --html --URL` does.
-Links are strangers': COMMAND must look where they lead, as a proxy does that reaches no address of yours.
+Links come from strangers: COMMAND must check where they lead, for example with a proxy that blocks your own addresses.
 
-What is asked for and how far the events are read is one transaction: each post is worked on again after a crash, and
-written once. The text is sanitised on its way in, as that of feeds is. It stays until the publisher changes the post,
-which is an event again.
+The request and the position in the event stream are one transaction: after a crash a post may be processed again, but
+is written once. feedmill sanitises the text as it does that of feeds, and keeps it until the publisher changes the
+post, which causes another event.
 """
 import json
 import subprocess

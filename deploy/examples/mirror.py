@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Keeps all posts in a table of PostgreSQL: what is new, what has changed; what is deleted is forgotten.
+"""Keeps all posts in a PostgreSQL table: inserts new ones, updates changed ones, deletes removed ones.
 
     mirror.py redis://feedmill_reader:PASSWORD@localhost:6379/0 dbname=myapp      (Debian: python3-redis, python3-psycopg2)
 
-It begins with a snapshot and goes on with the events behind it. What they change in the table and how far they are read
-is one transaction, so a crash of anybody loses nothing and does nothing twice. An event says which post has changed; what
-the post is now is read from its hash. Who was away for longer than the stream is kept begins anew: `prev` tells.
+It begins with a snapshot and continues with the events after it. Changes to the table and the position in the event
+stream are one transaction, so no crash loses anything or applies anything twice. An event names the changed post; its
+current content is read from its hash. If the mirror was away for longer than the stream is kept, `prev` shows it, and
+the mirror starts over.
 """
 import json
 import sys
@@ -26,7 +27,8 @@ INSERT INTO posts VALUES (%s, %s, %s, %s, %s, to_timestamp(%s), %s) ON CONFLICT 
 
 
 def store(table, server, ids):
-    """What stands in the store of these posts. One that has gone meanwhile has an event that says so."""
+    """Copies the current content of these posts. A post that was deleted in the meantime has an event that deletes it
+    here."""
     reads = server.pipeline(transaction=False)
     for entry in ids:
         reads.hgetall(entry)
@@ -37,7 +39,7 @@ def store(table, server, ids):
 
 
 def begin(table, server):
-    last = server.xrevrange("stream:signals", count=1)  # what happens from here on is read again
+    last = server.xrevrange("stream:signals", count=1)  # events from here on are read again
     seen = last[0][0] if last else "0-0"
     table.execute("DELETE FROM posts; DELETE FROM posts_seen")
     for feed in server.smembers("feeds"):
@@ -54,7 +56,7 @@ def apply(table, server, records):
         elif record["type"] in ("post_deleted", "post_trimmed"):
             gone.append(json.loads(record["json"])["entity_id"])
     store(table, server, list(changed))
-    table.execute("DELETE FROM posts WHERE id = ANY(%s)", (gone,))  # ids do not come back
+    table.execute("DELETE FROM posts WHERE id = ANY(%s)", (gone,))  # ids are never reused
     table.execute("UPDATE posts_seen SET seq = %s", (records[-1][0],))
 
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Carries what an application asks for out of a table of its PostgreSQL, and the answers back into it.
+"""Relays an application's requests from a table in its PostgreSQL to feedmill, and the answers back into the table.
 
     outbox.py redis://feedmill_app:PASSWORD@localhost:6379/0 dbname=myapp      (Debian: python3-redis, python3-psycopg2)
 
@@ -10,9 +10,10 @@ The application writes its own rows and the request in one transaction:
     INSERT INTO outbox (fields) VALUES ('{"op": "add", "url": "https://example.org/feed.xml", "channel": "anna/news"}');
     COMMIT;
 
-Each row gets an outcome: the answer's event. Nothing is noted of what was sent: whoever starts, or finds Redis again,
-asks for all that has no outcome, in order. What was done before is answered again and not done again, because the row's
-`ref` is the same (for requests.keep, 7 days). So any of this may be killed anywhere, and several may run.
+Each row gets an outcome: the event that answers it. What was sent is not recorded: on a start or a reconnection to
+Redis, all rows without an outcome are sent again, in order. feedmill answers repeated requests without executing them
+again, because the row's `ref` is the same (for requests.keep, 7 days). So any of this may be killed at any time, and
+several may run.
 """
 import json
 import sys
@@ -30,7 +31,7 @@ CREATE INDEX IF NOT EXISTS outbox_open ON outbox (id) WHERE outcome IS NULL;
 
 
 def relay(server, database, sent):
-    """Asks for what nobody has asked for since we are here. Rows become visible out of order: no highest id is kept."""
+    """Sends all rows not sent since we connected. Rows become visible out of order, hence no highest id is kept."""
     with database, database.cursor() as rows:
         rows.execute("SELECT ref::text, fields FROM outbox WHERE outcome IS NULL ORDER BY id")
         for ref, fields in rows:
@@ -41,7 +42,7 @@ def relay(server, database, sent):
 
 
 def note(database, sent, events):
-    """What came of requests of ours. An answer that comes twice finds the row as it is."""
+    """Stores the outcomes of our requests. A repeated answer leaves its row unchanged."""
     answers = [(json.dumps({"type": event["type"], **event["data"]}), event["ref"]) for event in events
                if event["type"].startswith("request_") and event.get("app") == APP and event.get("ref") in sent]
     if answers:
@@ -52,7 +53,7 @@ def note(database, sent, events):
 
 def follow(server, database):
     sent = set()
-    last = server.xrevrange("stream:signals", count=1)  # before anything is asked for
+    last = server.xrevrange("stream:signals", count=1)  # before anything is requested
     seen = last[0][0] if last else "0-0"
     while True:
         relay(server, database, sent)

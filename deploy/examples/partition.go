@@ -1,4 +1,4 @@
-// Which partition of the store has a feed, and what the names of its keys begin with. Nothing but Go is needed.
+// Which partition of the store holds a feed, and the prefix of its keys. Needs only Go.
 //
 //	feedmill list --json | jq -r .url | go run partition.go 16      (redis.partitions; canonical URLs, one a line)
 package main
@@ -10,7 +10,7 @@ import (
 	"regexp"
 )
 
-func crc16(text string) (crc uint) { // XMODEM's
+func crc16(text string) (crc uint) { // XMODEM variant
 	for _, letter := range []byte(text) {
 		crc ^= uint(letter) << 8
 		for bit := 0; bit < 8; bit++ {
@@ -22,18 +22,18 @@ func crc16(text string) (crc uint) { // XMODEM's
 
 var host = regexp.MustCompile(`^https?://(\[[^\]]*\]|[^:/?#]*)`)
 
-// partitionOf puts all feeds of a host into the same one.
+// partitionOf returns the same partition for all feeds of a host.
 func partitionOf(feedURL string, partitions uint) uint {
 	return crc16(host.FindStringSubmatch(feedURL)[1]) % partitions
 }
 
-// keyPrefix follows redis.key_prefix. A store in one piece has this in a cluster alone.
+// keyPrefix returns what follows redis.key_prefix. An unpartitioned store has this prefix only in a cluster.
 func keyPrefix(partition, partitions uint) string {
 	for endings := []string{""}; partitions > 1; endings = endings[1:] {
 		for letter := 'a'; letter <= 'z'; letter++ {
 			ending := endings[0] + string(letter)
 			tag := fmt.Sprintf("p%03d.%s", partition, ending)
-			if crc16(tag)%16384*partitions/16384 == partition { // of as many slots
+			if crc16(tag)%16384*partitions/16384 == partition { // as many as a cluster has slots
 				return "{" + tag + "}:"
 			}
 			endings = append(endings, ending)

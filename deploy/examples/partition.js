@@ -1,10 +1,10 @@
 #!/usr/bin/env node
-// Which partition of the store has a feed, and what the names of its keys begin with. Nothing but Node is needed.
+// Which partition of the store holds a feed, and the prefix of its keys. Needs only Node.
 //
 //     feedmill list --json | jq -r .url | partition.js 16      (redis.partitions; canonical URLs, one a line)
 const readline = require('readline');
 
-function crc16(text) { // XMODEM's
+function crc16(text) { // XMODEM variant
   let crc = 0;
   for (const byte of Buffer.from(text)) {
     crc ^= byte << 8;
@@ -13,20 +13,20 @@ function crc16(text) { // XMODEM's
   return crc;
 }
 
-// All feeds of a host are in the same one.
+// All feeds of a host are in the same partition.
 function partitionOf(feedUrl, partitions) {
   const [, host] = feedUrl.match(/^https?:\/\/(\[[^\]]*\]|[^:/?#]*)/);
   return crc16(host) % partitions;
 }
 
-// What follows redis.key_prefix. A store in one piece has this in a cluster alone.
+// The part after redis.key_prefix. An unpartitioned store has this prefix only in a cluster.
 function keyPrefix(partition, partitions) {
   if (partitions === 1) return '{p000}:';
   for (const endings = ['']; ; endings.shift()) {
     for (const letter of 'abcdefghijklmnopqrstuvwxyz') {
       endings.push(endings[0] + letter);
       const tag = `p${String(partition).padStart(3, '0')}.${endings.at(-1)}`;
-      if (Math.floor(crc16(tag) % 16384 * partitions / 16384) === partition) return `{${tag}}:`; // of as many slots
+      if (Math.floor(crc16(tag) % 16384 * partitions / 16384) === partition) return `{${tag}}:`; // 16384 cluster slots
     }
   }
 }

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Which partition of the store has a feed, and what the names of its keys begin with. Nothing but Python is needed.
+"""Which partition of the store holds a feed, and the prefix of its keys. Needs only Python.
 
     feedmill list --json | jq -r .url | partition.py 16      (redis.partitions; canonical URLs, one a line)
 """
@@ -16,20 +16,20 @@ def crc16(text):
 
 
 def partition_of(feed_url, partitions):
-    """All feeds of a host are in the same one."""
+    """All feeds of a host are in the same partition."""
     host = re.match(r"https?://(\[[^]]*\]|[^:/?#]*)", feed_url)[1]
     return crc16(host) % partitions
 
 
 @functools.cache
 def key_prefix(partition, partitions):
-    """What follows redis.key_prefix. A store in one piece has this in a cluster alone."""
+    """The part after redis.key_prefix. An unpartitioned store has this prefix only in a cluster."""
     if partitions == 1:
         return "{p000}:"
     for length in itertools.count(1):
         for letters in itertools.product(string.ascii_lowercase, repeat=length):
             tag = f"p{partition:03}.{''.join(letters)}"
-            if crc16(tag) % 16384 * partitions // 16384 == partition:  # of as many slots
+            if crc16(tag) % 16384 * partitions // 16384 == partition:  # 16384 cluster slots
                 return f"{{{tag}}}:"
 
 

@@ -1,4 +1,4 @@
-// Receives webhooks: WEBHOOK_SECRET=whsec_… go run webhook.go PORT. Nothing but Go is needed.
+// Receives webhooks: WEBHOOK_SECRET=whsec_… go run webhook.go PORT. Needs only Go.
 package main
 
 import (
@@ -18,7 +18,7 @@ import (
 	"time"
 )
 
-// isSigned says whether it was sent by who has the secret, within the last five minutes.
+// isSigned reports whether the request was signed with the secret within the last five minutes.
 func isSigned(key []byte, header http.Header, body []byte) bool {
 	id, sentAt := header.Get("webhook-id"), header.Get("webhook-timestamp")
 	seconds, err := strconv.ParseInt(sentAt, 10, 64)
@@ -42,7 +42,7 @@ func main() {
 		log.Fatal(err)
 	}
 	var mutex sync.Mutex
-	seen := map[string]bool{} // in your database, written together with what you do about the event
+	seen := map[string]bool{} // in your database, written together with your handling of the event
 	receive := func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		if err != nil || !isSigned(key, r.Header, body) {
@@ -56,7 +56,7 @@ func main() {
 			Data map[string]any
 		}
 		if id := r.Header.Get("webhook-id"); !seen[id] && json.Unmarshal(body, &event) == nil {
-			fmt.Println(event.Type, event.Data["entity_id"]) // your work
+			fmt.Println(event.Type, event.Data["entity_id"]) // your handling
 			seen[id] = true
 		}
 		w.WriteHeader(http.StatusNoContent)

@@ -1,12 +1,12 @@
 #!/usr/bin/env node
-// Receives webhooks: WEBHOOK_SECRET=whsec_… node webhook.js PORT. Nothing but Node is needed.
+// Receives webhooks: WEBHOOK_SECRET=whsec_… node webhook.js PORT. Needs only Node.
 const crypto = require("crypto");
 const http = require("http");
 
 const key = Buffer.from(process.env.WEBHOOK_SECRET.replace(/^whsec_/, ""), "base64");
-const seen = new Set(); // in your database, written together with what you do about the event
+const seen = new Set(); // in your database, written together with your handling of the event
 
-// Whether it was sent by who has the secret, within the last five minutes.
+// Whether the request was signed with the secret within the last five minutes.
 function isSigned(headers, body) {
   const sentAt = Number(headers["webhook-timestamp"]);
   if (!(Math.abs(Date.now() / 1000 - sentAt) <= 300)) return false;
@@ -22,11 +22,11 @@ http.createServer((request, response) => {
   const parts = [];
   request.on("data", (part) => parts.push(part));
   request.on("end", () => {
-    const body = Buffer.concat(parts); // as it came: JSON that was written anew is signed otherwise
+    const body = Buffer.concat(parts); // the raw body: re-encoded JSON would not match the signature
     const signed = isSigned(request.headers, body);
     if (signed && !seen.has(request.headers["webhook-id"])) {
       const event = JSON.parse(body);
-      console.log(event.type, event.data.entity_id || ""); // your work
+      console.log(event.type, event.data.entity_id || ""); // your handling
       seen.add(request.headers["webhook-id"]);
     }
     response.writeHead(signed ? 204 : 401).end();

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Receives webhooks: WEBHOOK_SECRET=whsec_… webhook.py PORT. Nothing but Python is needed."""
+"""Receives webhooks: WEBHOOK_SECRET=whsec_… webhook.py PORT. Needs only Python."""
 import base64
 import hashlib
 import hmac
@@ -10,11 +10,11 @@ import sys
 import time
 
 KEY = base64.b64decode(os.environ["WEBHOOK_SECRET"].removeprefix("whsec_"))
-seen = set()  # in your database, written together with what you do about the event
+seen = set()  # in your database, written together with your handling of the event
 
 
 def is_signed(headers, body):
-    """Whether it was sent by who has the secret, within the last five minutes."""
+    """Whether the request was signed with the secret within the last five minutes."""
     sent_at = headers.get("webhook-timestamp", "")
     if not sent_at.isdigit() or abs(time.time() - int(sent_at)) > 300:
         return False
@@ -30,7 +30,7 @@ class Receiver(http.server.BaseHTTPRequestHandler):
         signed = is_signed(self.headers, body)
         if signed and self.headers["webhook-id"] not in seen:
             event = json.loads(body)
-            print(event["type"], event["data"].get("entity_id", ""), flush=True)  # your work
+            print(event["type"], event["data"].get("entity_id", ""), flush=True)  # your handling
             seen.add(self.headers["webhook-id"])
         self.send_response(204 if signed else 401)
         self.end_headers()

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""What a worker costs besides seconds; the helper of end_to_end.
+"""What a worker costs apart from seconds; the helper of end_to_end.
 
-counts.py run SHIM TALLIES NAME SCENARIO FEEDS COMMAND…   runs it and adds a line to TALLIES
-counts.py table RESULTS TALLIES                           per feed; seconds from RESULTS, lines of measure.py
+counts.py run SHIM TALLIES NAME SCENARIO FEEDS COMMAND…   runs COMMAND and adds a line to TALLIES
+counts.py table RESULTS TALLIES                           costs per feed; seconds from RESULTS, lines of measure.py
 counts.py empty NAME=FEEDMILL…                            `run --once` with nothing to do, medians of interleaved runs
 
-System calls are counted by perf, context switches by the kernel for whoever waits for the process (a few are perf's
-own), mallocs by SHIM, which is made of count_mallocs.c and preloaded.
+perf counts system calls; the kernel counts context switches for the parent process (a few are perf's own); SHIM, a
+preloaded library built from count_mallocs.c, counts mallocs.
 """
 
 import contextlib
@@ -30,7 +30,7 @@ def run(shim, tallies, name, scenario, feeds, *command):
     with tempfile.NamedTemporaryFile() as calls, tempfile.NamedTemporaryFile() as mallocs:
         mallocs.write(bytes(8))
         mallocs.flush()
-        # Only the worker itself is to be counted, not the programs that start it.
+        # Count only the worker itself, not the programs that start it.
         status = subprocess.run(["perf", "stat", "-x,", "-o", calls.name, "-e", "raw_syscalls:sys_enter", "--", "env",
                                  f"LD_PRELOAD={shim}", f"MALLOC_COUNT={mallocs.name}", *command]).returncode
         _, voluntary, involuntary = children()
@@ -77,7 +77,7 @@ def empty(*workers, runs=15):
                     subprocess.run([binary, "run", "--once", "--redis", f"redis://127.0.0.1:{port}"], check=True,
                                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
                     wall = time.monotonic() - begun
-                    if count > 0:  # the first one also makes the store
+                    if count > 0:  # the first run also creates the store
                         found.setdefault(name, []).append((children()[0] - before, wall, scheduled(redis.pid) - store))
         finally:
             redis.terminate()
@@ -88,7 +88,7 @@ def empty(*workers, runs=15):
 
 
 def scheduled(pid):
-    """Seconds that a process with one busy thread has run, finer than its ticks."""
+    """Seconds that a process with one busy thread has run, more precise than its clock ticks."""
     with open(f"/proc/{pid}/schedstat") as stat:
         return int(stat.read().split()[0]) / 1e9
 

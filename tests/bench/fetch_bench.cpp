@@ -1,8 +1,8 @@
-// What fetching costs the loop's thread when others are slow, silent or many. Servers are threads of this process; CPU
-// is that of the loop's thread alone. Figures of one run are to be compared with each other, not with other machines'.
+// What fetching costs the loop's thread if servers are slow, silent or many. Servers are threads of this process; CPU
+// is that of the loop's thread alone. Figures are comparable within a run, not between machines.
 //   feedmill_fetch_bench slow [SERVERS]      good servers next to as many slow ones, and without them
-//   feedmill_fetch_bench tarpit [NAMES]      names without an answer next to good ones: the loop's longest stall
-//   feedmill_fetch_bench resume [HOSTS]      a round of TLS over so many hosts, then another that can resume
+//   feedmill_fetch_bench tarpit [NAMES]      unanswered names next to good ones: the loop's longest stall
+//   feedmill_fetch_bench resume [HOSTS]      a round of TLS over HOSTS hosts, then another that can resume sessions
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -60,7 +60,7 @@ FetchOptions options(std::size_t connections) {
   return wanted;
 }
 
-/// Records how late a 1 ms timer fires: the delay of everything else on the loop.
+/// Measures how late a 1 ms timer fires, which is how late everything else on the loop runs.
 class Heartbeat {
  public:
   explicit Heartbeat(asio::io_context& context) : timer_(context) { beat(); }
@@ -84,12 +84,12 @@ class Heartbeat {
 
 struct Figures {
   std::size_t answers = 0;
-  double cpu_us = 0;   ///< of the loop's thread per answer
-  double took_ms = 0;  ///< mean time of a fetch
+  double cpu_us = 0;   ///< CPU of the loop's thread per answer
+  double took_ms = 0;  ///< mean duration of a fetch
   double longest_stall_ms = 0;
 };
 
-/// Fetches `urls`, so many at once; runs the loop until they are done.
+/// Fetches `urls`, at most `at_once` concurrently; runs the loop until all are done.
 Figures fetch_all(asio::io_context& context, Fetcher& by, const std::vector<std::string>& urls, std::size_t at_once) {
   Figures figures;
   std::size_t next = 0, ended = 0;
@@ -128,7 +128,7 @@ int slow(std::size_t servers) {
   http.serve_rest(
       [&](const test::ServedRequest&) { return test::Response{.body = body, .end = test::Response::End::close}; });
   late.serve_rest([](const test::ServedRequest&) {
-    return test::Response{.silent = true, .end = test::Response::End::hang};  // until we leave
+    return test::Response{.silent = true, .end = test::Response::End::hang};  // held until we leave
   });
   std::vector<std::string> good;
   for (std::size_t i = 0; i < servers; ++i) good.push_back(http.url("/" + std::to_string(i)));
@@ -136,7 +136,7 @@ int slow(std::size_t servers) {
   for (int round = 0; round < 5; ++round) {
     asio::io_context context;
     Fetcher by(context.get_executor(), options(2 * servers + 600));
-    fetch_all(context, by, good, 64);  // warm
+    fetch_all(context, by, good, 64);  // warm-up
     const Figures alone = fetch_all(context, by, good, 64);
     const double before = resident_mib();
     std::size_t waiting = 0;

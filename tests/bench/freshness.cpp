@@ -1,9 +1,9 @@
-// What the schedule is worth to readers, in virtual time: the share of scheduled polls that bring something, and how
-// long after a post is published its event comes (HTTP §3, P6; PERFORMANCE F10).
+// How well the schedule serves readers, in virtual time: the share of scheduled polls that find something new, and how
+// long after a post's publication its event is stored (HTTP §3, P6; PERFORMANCE F10).
 //   feedmill_freshness [FEEDS [DAYS [LEAST_SHARE MOST_DELAY]]]
-// Publishers of many habits, with the rates that `feedmill plan` assumes; each is polled when the policy schedules it,
-// for 30 days before the DAYS that count. Equal arguments give equal figures. Exit 1 when the share, in percent, is
-// under LEAST_SHARE, or the mean delay, in minutes, over MOST_DELAY.
+// Publishers have various habits, with the rates that `feedmill plan` assumes; each is polled when the policy schedules
+// it, first for 30 days that do not count, then for DAYS. Equal arguments give equal figures. Exit 1 if the share, in
+// percent, is below LEAST_SHARE, or the mean delay, in minutes, above MOST_DELAY.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -64,18 +64,18 @@ class Publisher {
     std::ranges::sort(posts);
   }
 
-  /// Exponential, as of a process without memory.
+  /// Exponentially distributed with mean `mean_ms`, as for a memoryless process.
   Milliseconds after(double mean_ms) {
     return Milliseconds(static_cast<std::int64_t>(-mean_ms * std::log(1 - fraction())) + 1);
   }
   double fraction() { return static_cast<double>(random_() >> 8U) / (1U << 24U); }
 
   Habit habit{};
-  std::vector<Milliseconds> posts;  // when each is published
+  std::vector<Milliseconds> posts;  // publication times
 
  private:
   static bool is_at_work(Milliseconds at) {
-    const auto day = at / days(1) % 7, hour = at % days(1) / hours(1);  // day 0 of unix time was a Thursday
+    const auto day = at / days(1) % 7, hour = at % days(1) / hours(1);  // day 0 of Unix time was a Thursday
     return day != 2 && day != 3 && hour >= 8 && hour < 18;
   }
 
@@ -102,7 +102,7 @@ struct Figures {
   }
 };
 
-/// A feed from its first poll to the end, alone at its host.
+/// A feed from its first poll to the end, the only one at its host.
 class Course {
  public:
   Course(int number, int feeds, Milliseconds end)

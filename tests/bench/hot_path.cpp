@@ -1,8 +1,7 @@
-// What a document costs from its bytes to the arguments of its commit, in one thread, without sockets and without
-// Redis:
+// What a document costs from its bytes to the arguments of its commit, in one thread, without sockets and Redis:
 //   feedmill_hot_path SCENARIO ROUNDS
-// a: first fetch, c: the same body again, d: one new and one edited post. Prints allocations and bytes allocated for
-// each of 50 feeds of 30 posts; tests/bench/hot_path counts instructions as well.
+// a: first fetch, c: the same body again, d: one new and one edited post. Prints allocations and bytes allocated per
+// feed, for 50 feeds of 30 posts; tests/bench/hot_path also counts instructions.
 #include <cstdio>
 #include <cstdlib>
 #include <random>
@@ -20,7 +19,7 @@ namespace {
 constexpr int feeds = 50, posts = 30;
 constexpr Milliseconds clock_now{1'775'000'000'000};
 
-/// Markup as posts have it, the same for the same post.
+/// Typical markup of a post, depending on `post` alone.
 std::string text_of(unsigned post) {
   static constexpr const char* words[] = {"feed",   "reader", "the",  "of",     "and",   "news",
                                           "server", "month",  "will", "update", "about", "people"};
@@ -95,7 +94,8 @@ StoredSnapshot snapshot(const std::vector<EntryRecord>& read, const Known& known
   return found;
 }
 
-/// Everything of a refresh but what waits: reads, decides, and makes the arguments, for a server that is not there.
+/// The parts of a refresh that do not wait: parses, decides, and encodes the commit's arguments for a server that does
+/// not exist.
 Commit refresh(Store& nowhere, const Known& known, const std::string& body, bool first) {
   FetchResult fetched = answer(known.url, body);
   Reading reading;
@@ -120,7 +120,7 @@ Commit refresh(Store& nowhere, const Known& known, const std::string& body, bool
   exchange.requested_url = known.url;
   Decision decision = decide(known.claim, std::move(reading), exchange, found, PolicyOptions(), clock_now);
   const Commit* const one = &decision.commit;
-  if (Ingest(nowhere).commit(std::span(&one, 1)).front()) std::abort();  // there is no server
+  if (Ingest(nowhere).commit(std::span(&one, 1)).front()) std::abort();  // fails without a server
   return std::move(decision.commit);
 }
 

@@ -1,17 +1,17 @@
 #!/usr/bin/env python3
-"""How long partitions stand still that are not served, beyond what their servers need (RELIABILITY L26, L27).
+"""How long feeds of unavailable partitions wait, beyond the outage of their servers (RELIABILITY L26, L27).
 
 tests/bench/outages.py failover    a primary of three is killed; its replica takes over
 tests/bench/outages.py slot        a slot is moved to another node, 100 keys at a time
 tests/bench/outages.py all
 
-    --keys N      of the slot (215,000)
-    --rounds N    of each; every one is told (3)
-    --check       exit 1 when a limit is passed: 5 s behind the first answer of who serves the partition now
-    --tiny        what the tests run: sizes that take seconds, and no time is judged
+    --keys N      keys of the slot (215,000)
+    --rounds N    rounds of each measure; each is printed (3)
+    --check       exit 1 if polls take more than 5 s to resume after the partition's new server first answers
+    --tiny        as in the tests: sizes that take seconds, and no time limits
 
 400 feeds on 40 hosts have a new post each second and are polled every 6 s, by two workers of 16 partitions in a cluster
-of three primaries with a replica each. Needs what scale.py needs.
+of three primaries with a replica each. Has the requirements of scale.py.
 """
 import argparse
 import contextlib
@@ -24,7 +24,7 @@ partitions, primaries, limit = 16, 3, 5.0
 
 
 class Origin(scale.Site):
-    """Notes when which feed is asked for; each has a new post every second."""
+    """Records when each feed is polled; each has a new post every second."""
 
     polls = []
 
@@ -36,7 +36,7 @@ class Origin(scale.Site):
 
 
 class Fleet(scale.Deployment):
-    """Primaries with a replica each, and two workers at work."""
+    """Primaries with a replica each, and two running workers."""
 
     def __init__(self):
         super().__init__(primaries, partitions)
@@ -63,7 +63,7 @@ class Fleet(scale.Deployment):
         for _ in range(2):
             self.start()
         self.await_each(self.begun)
-        if not scale.tiny:  # until it is known who stands first in which partition
+        if not scale.tiny:  # until each partition has its primary worker
             scale.until(lambda: time.monotonic() - self.begun > 20 and self.longest_wait(
                 range(partitions), time.monotonic() - 13) < 6.5, 120, "a steady pace")
 
@@ -72,19 +72,20 @@ class Fleet(scale.Deployment):
         try:
             replica.client.execute_command("CLUSTER", "REPLICATE", name)
             return True
-        except scale.redis.ResponseError:  # it does not know that one yet
+        except scale.redis.ResponseError:  # the replica does not know that node yet
             return False
 
     def feeds_of(self, some):
         return [url for url in self.urls if scale.partition_of(url, partitions) in some]
 
     def await_each(self, since):
-        """Until every feed was asked for again."""
+        """Waits until every feed was polled after `since`."""
         scale.until(lambda: {url for moment, url in list(Origin.polls) if moment > since} == set(self.urls), 120,
                     "a poll of all")
 
     def await_polls_of(self, some, since):
-        """When the last of these partitions that have feeds was polled again."""
+        """Waits until each of these partitions that has feeds was polled again; returns the time of the last first
+        poll."""
         wanted = {scale.partition_of(url, partitions) for url in self.feeds_of(some)}
 
         def first_polls():
@@ -98,7 +99,7 @@ class Fleet(scale.Deployment):
         return max(first_polls().values())
 
     def longest_wait(self, some, since):
-        """The longest that a feed of these partitions was not asked for."""
+        """The longest time without a poll of a feed of these partitions."""
         last, longest = dict.fromkeys(self.urls, self.begun), 0.0
         for moment, url in sorted(Origin.polls) + [(time.monotonic(), url) for url in self.urls]:
             if moment > since and scale.partition_of(url, partitions) in some:
@@ -111,15 +112,15 @@ class Fleet(scale.Deployment):
 
 
 def outage(fleet, some, work):
-    """`work` returns when those partitions are served again; a row of figures."""
+    """`work` returns when those partitions are served again; returns a row of figures."""
     others, begun = [i for i in range(partitions) if i not in some], time.monotonic()
     usual = fleet.longest_wait(range(partitions), begun - 7)
     served = work()
     polled = fleet.await_polls_of(some, served)
     fleet.await_each(polled)
     fleet.first.environment["FEEDMILL_REDIS_URL"] = "redis+cluster://" + ",".join(
-        f"127.0.0.1:{node.port}" for node in fleet.nodes + fleet.replicas)  # the one that workers were told may be gone
-    fleet.first.verb("verify")  # where it finds anything, all ends here
+        f"127.0.0.1:{node.port}" for node in fleet.nodes + fleet.replicas)  # the original node may be gone
+    fleet.first.verb("verify")  # ends the program if it finds a fault
     return {"until the server serves": served - begun, "behind that until all are polled": polled - served,
             "a feed waited before": usual, "there": fleet.longest_wait(some, begun),
             "elsewhere": fleet.longest_wait(others, begun)}
@@ -154,7 +155,7 @@ def measure_slot(keys):
             while names := source.client.execute_command("CLUSTER", "GETKEYSINSLOT", slot, 100):
                 source.client.execute_command("MIGRATE", "127.0.0.1", target.port, "", 0, 60_000, "KEYS", *names)
             for node in [target, source, *fleet.nodes[2:], *fleet.replicas]:
-                with contextlib.suppress(scale.redis.ResponseError):  # replicas hear of it by themselves
+                with contextlib.suppress(scale.redis.ResponseError):  # replicas learn of it by themselves
                     node.client.execute_command("CLUSTER", "SETSLOT", slot, "NODE", new)
             return time.monotonic()
         return outage(fleet, [mine], move)

@@ -1,6 +1,5 @@
-// How fast documents are read: pugixml alone as the yardstick, reading with raw markup, reading with sanitising, and
-// the writing of the JSON. The folder of documents is named by FEEDMILL_CORPUS; every file in it is read once per
-// round.
+// Parsing speed: pugixml alone as the yardstick, parsing with raw markup, parsing with sanitising, and encoding as
+// JSON. FEEDMILL_CORPUS names the folder of documents; each file in it is read once per round.
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
@@ -50,7 +49,7 @@ void report(benchmark::State& state, std::size_t entries) {
   state.counters["entries/s"] = benchmark::Counter(static_cast<double>(entries), benchmark::Counter::kIsRate);
 }
 
-// Every child read once, as a reader has to at the least.
+// Reads every child once, the least that any reader has to do.
 void Pugixml(benchmark::State& state) {
   std::size_t seen = 0;
   for (auto _ : state) {

@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
-"""How long a post takes from a hub's ping to those who wait for it (WEBSUB §5, RELIABILITY L14).
+"""How long a post takes from a hub's ping to its consumers (WEBSUB §5, RELIABILITY L14).
 
-tests/bench/pings.py    at a server, at a primary and at three, each 0, 1 and 2 ms away: to pub/sub, and to the timeline
-                         of a channel
+tests/bench/pings.py    with a single server, one primary and three primaries, each 0, 1 and 2 ms away: to pub/sub, and
+                         to the timeline of a channel
 
-    --pings N     of each, one after another, of a feed each (300)
-    --tiny        what the tests run: a few, and 0 ms alone
+    --pings N     pings of each kind, one after another, each for another feed (300)
+    --tiny        as in the tests: a few pings, and 0 ms alone
 
-A worker of 16 partitions, or of a store in one piece, feeds of one channel, and a hub without TLS, which has nothing to
-sign with: what it tells is that there is news, and the feed is asked for. The clock runs from when the hub begins to
-send. Whoever waits listens at the servers themselves; between them and the worker stands a process that holds what
-either says for half of that time. Needs what scale.py needs.
+A worker of 16 partitions, or of an unpartitioned store, feeds in one channel, and a hub without TLS, which has no
+secret to sign with: its pings only announce news, and the worker polls the feed. The clock starts when the hub begins
+to send. Consumers listen at the servers directly; a process between the servers and the worker delays each direction by
+half of that time. Has the requirements of scale.py.
 """
 import argparse
 import contextlib
@@ -27,14 +27,14 @@ import urllib.request
 
 import scale
 
-hosts, partitions, first = 16, 16, 5  # the first few load scripts
+hosts, partitions, first = 16, 16, 5  # the first few pings load scripts
 
 
 class Hub(scale.Site):
-    """Serves feeds that name it as their hub, and verifies whoever subscribes."""
+    """Serves feeds that name it as their hub, and verifies every subscriber."""
 
     callbacks, newest = {}, {}  # by topic
-    disable_nagle_algorithm = True  # an answer goes out in two pieces
+    disable_nagle_algorithm = True  # a response is written in two pieces
 
     def do_GET(self):
         host, topic = self.headers["Host"], f"http://{self.headers['Host']}{self.path}"
@@ -60,7 +60,7 @@ class Hub(scale.Site):
 
 
 class Receivers:
-    """Who waits at the servers: when what was told of a guid, and when its post came into the timeline."""
+    """The consumers at the servers: record when an event arrived, and when its post entered the timeline."""
 
     def __init__(self, deployment):
         self.told, self.timeline, self.both = None, None, threading.Event()
@@ -68,7 +68,7 @@ class Receivers:
             node.client.config_set("notify-keyspace-events", "Kz")
             hears = node.client.pubsub(ignore_subscribe_messages=True)
             hears.psubscribe("__keyspace@0__:*zchannel:anna/news:posts")
-            if node is deployment.first:  # a cluster hands on what is published
+            if node is deployment.first:  # a cluster forwards published messages to all nodes
                 hears.subscribe("post_created")
             threading.Thread(target=self.hear, args=(hears,), daemon=True).start()
         scale.until(lambda: all(node.client.pubsub_numpat() for node in deployment.nodes)
@@ -106,7 +106,7 @@ def way(listener, port, seconds):
 
 
 def away(deployment, ms):
-    """Has the worker reach each server by way of one that takes so long there and back."""
+    """Routes the worker's connection to each server through a proxy with a round trip of `ms`."""
     ports = set()
     for node in deployment.nodes if ms else []:
         listener = socket.create_server(("127.0.0.1", 0), backlog=512)
@@ -138,7 +138,7 @@ def ping(topic, guid):
 
 
 def measure(primaries, ms, pings):
-    """Milliseconds to pub/sub and to the timeline, of each ping."""
+    """Milliseconds to pub/sub and to the timeline, for each ping."""
     server = scale.Server()
     server.RequestHandlerClass = Hub
     Hub.callbacks.clear()

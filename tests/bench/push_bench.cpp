@@ -1,5 +1,5 @@
-// The cost of receiving pushes on one loop: deliveries verified and recorded in Redis per second, compared with the
-// same loop answering the same requests without processing them; and the state after a flood.
+// The cost of receiving pushes on one loop: deliveries verified and recorded in Redis per second, compared with a loop
+// that answers the same requests without processing them; and memory after a flood.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -52,13 +52,13 @@ struct Load {
   std::uint64_t accepted = 0, others = 0;
 };
 
-/// Sends `requests` over and over, each connection one after the other, `total` in all.
+/// Sends `requests` in rotation over all connections, `total` in all.
 Load send(const tcp::endpoint& to, const std::vector<std::string>& requests, std::size_t total) {
   std::vector<std::vector<double>> times(connections);
   std::atomic<std::size_t> next = 0;
   std::atomic<std::uint64_t> accepted = 0, others = 0;
   const auto from = Clock::now();
-  // One thread: it must not take the loop's place on the processor more than it has to.
+  // One thread, so as to take no more CPU from the loop than necessary.
   asio::io_context client(1);
   const auto talk = [&](std::size_t which) -> asio::awaitable<void> {
     const auto quietly = asio::as_tuple(asio::use_awaitable);
@@ -73,7 +73,7 @@ Load send(const tcp::endpoint& to, const std::vector<std::string>& requests, std
           co_await asio::async_read_until(socket, asio::dynamic_buffer(reply), "\r\n\r\n", quietly);
       times[which].push_back(std::chrono::duration<double, std::milli>(Clock::now() - sent).count());
       ++(!unread && reply.starts_with("HTTP/1.1 202") ? accepted : others);
-      if (unsent || unread || !reply.starts_with("HTTP/1.1 202")) {  // it closes the connection
+      if (unsent || unread || !reply.starts_with("HTTP/1.1 202")) {  // the server closes the connection
         socket = tcp::socket(client);
         co_await socket.async_connect(to, asio::use_awaitable);
         reply.clear();
@@ -95,7 +95,7 @@ Load send(const tcp::endpoint& to, const std::vector<std::string>& requests, std
   return {static_cast<double>(all.size()) / took, all[all.size() / 2], all[all.size() * 99 / 100], accepted, others};
 }
 
-/// Reads requests and says 202.
+/// Reads requests and answers 202.
 asio::awaitable<HttpReply> answer_blindly(Visit& visit) {
   co_await visit.read_body();
   co_return HttpReply(boost::beast::http::status::accepted, 11);
@@ -122,7 +122,7 @@ struct Bench {
     WebSub::Options options;
     CallbackListener::Options at;
     at.listen = {asio::ip::address_v4::loopback(), 0};
-    at.per_second = at.burst = 1'000'000'000;  // what could be, not what may be
+    at.per_second = at.burst = 1'000'000'000;  // no rate limit: measures what is possible
     options.intake.worker = std::string(32, 'b');
     options.subscriber.public_url = "http://127.0.0.1";
     websub.emplace(loop.get_executor(), StoreOptions{.url = redis.url()}, options,
@@ -154,7 +154,7 @@ struct Bench {
     return options;
   }
 
-  /// A feed that has been read, and its subscription.
+  /// Adds a feed that has been fetched, and its subscription.
   void subscribe(const std::string& url) {
     Feeds(store).add(std::vector{NewFeed{.feed_url = url}});
     ClaimRequest request;

@@ -1,22 +1,23 @@
 #!/usr/bin/python3
-"""What it costs to tell others, and how soon they are told (PERFORMANCE F12).
+"""What pushing out costs, and how soon events are delivered (PERFORMANCE F12).
 
-tests/bench/push_out.py latency   webhooks of one feed each, of which one in a hundred refuses connections and one in a
-                                  hundred answers after 10 s, while posts come: from commit to delivery at the others;
-                                  what an event costs Redis and the worker
-tests/bench/push_out.py fan_out   one event for all of them, beside libcurl alone posting as much to the same receiver
-tests/bench/push_out.py apart     what a worker that fetches notices of one that tells others at the same pace: CPU of a
-                                  fetch, and how long its loop answers nobody
-tests/bench/push_out.py memory    of the worker and of Redis for a webhook, of the worker for a client of the live stream
+tests/bench/push_out.py latency   webhooks for one feed each, of which one in a hundred refuses connections and one in a
+                                  hundred answers after 10 s, while posts arrive: time from commit to delivery at the
+                                  others; the cost of an event for Redis and the worker
+tests/bench/push_out.py fan_out   one event for all webhooks, compared with libcurl alone posting as much to the same
+                                  receiver
+tests/bench/push_out.py apart     how a worker that fetches is affected by one that pushes out at the same pace: CPU per
+                                  fetch, and how long its loop does not respond
+tests/bench/push_out.py memory    the worker and Redis per webhook, the worker per client of the live stream
 tests/bench/push_out.py all
 
     --webhooks N   10000
-    --rounds N     of fan_out, and twice as many of apart, interleaved: medians are told (5)
-    --check        then says of each figure that has a limit whether it is within or over; exit 1 when one is over
-    --tiny         sizes that take seconds: judges what can be counted, and no time. What the tests run
+    --rounds N     rounds of fan_out, and twice as many of apart, interleaved: medians are printed (5)
+    --check        then prints for each figure with a limit whether it is within or over; exit 1 if one is over
+    --tiny         as in the tests: sizes that take seconds; judges counts, not times
 
-Needs redis-server, python3-redis (exit 77 without), build/release/feedmill and build/release/tests/bench, whose programs
-receive and bring posts; FEEDMILL=PATH and PUSH_OUT_TOOLS=FOLDER measure another build.
+Needs redis-server, python3-redis (exit 77 without), build/release/feedmill and the programs of
+build/release/tests/bench that receive and create posts; FEEDMILL=PATH and PUSH_OUT_TOOLS=FOLDER measure another build.
 """
 import argparse
 import http.client
@@ -47,14 +48,14 @@ def judge(name, value, limit, unit):
 
 
 def hold(is_so, what):
-    """What can be counted; told at the end, whatever the measure."""
+    """Checks a condition that does not depend on time; failures are reported at the end, whatever the measure."""
     if not is_so:
         broken.append(what)
         print(f"BROKEN: {what}", flush=True)
 
 
 def address_of(network, number):
-    """Each is another host."""
+    """A loopback address that counts as a separate host."""
     return f"127.{network}.{number // 250}.{number % 250 + 1}"
 
 
@@ -76,7 +77,7 @@ class Receiver:
         return os.path.getsize(self.log)
 
     def since(self, offset):
-        """(microseconds, path, webhook-id) of each that came."""
+        """(microseconds, path, webhook-id) of each delivery after `offset`."""
         with open(self.log) as log:
             log.seek(offset)
             rows = [line.rstrip("\n").split(" ") for line in log if line.endswith("\n")]
@@ -89,7 +90,7 @@ class Receiver:
 
 
 class Worker:
-    """One that tells others and does nothing else, unless `arguments` say otherwise."""
+    """A worker that only pushes out, unless `arguments` override that."""
 
     def __init__(self, store, *arguments, processors=None, **environment):
         arguments = arguments or ("--no-ingest", "--no-deliver", "--push-out")
@@ -98,7 +99,7 @@ class Worker:
                                         preexec_fn=processors and (lambda: os.sched_setaffinity(0, processors)))
         self.pid = self.process.pid
         if "--push-out" in arguments:
-            # With a place in the stream, which the first of a store takes at its end.
+            # Including its position in the stream: a store's first worker starts at the stream's end.
             place = ["deliver:push_out:000"] if store.client.xlen("stream:signals") else []
             until(lambda: store.client.exists("lock:push_out", *place) == 1 + len(place), 60, "who leads")
 
@@ -113,16 +114,16 @@ class Worker:
         return cpu_of(self.pid)
 
     def exact_cpu(self):
-        """Nanoseconds; of the threads that there are now."""
+        """CPU nanoseconds of the threads that exist now."""
         return sum(int(task.read_text().split()[0]) for task in pathlib.Path(f"/proc/{self.pid}/task").glob("*/schedstat"))
 
     def slept(self):
-        """How often its threads have, those that there are now."""
+        """Number of voluntary context switches of the threads that exist now."""
         return sum(int(re.search(r"\nvoluntary_ctxt_switches:\s+(\d+)", task.read_text())[1])
                    for task in pathlib.Path(f"/proc/{self.pid}/task").glob("*/status"))
 
     def resident(self):
-        """KiB."""
+        """Resident memory in KiB."""
         return int(re.search(r"VmRSS:\s+(\d+)", pathlib.Path(f"/proc/{self.pid}/status").read_text())[1])
 
 
@@ -136,12 +137,12 @@ def feed_url(number):
 
 
 def commands(store):
-    """How many Redis has run, those of scripts included."""
+    """Number of commands that Redis has run, including those in scripts."""
     return sum(stat["calls"] for stat in store.client.info("commandstats").values())
 
 
 def events_of(store, after):
-    """Stream ids of new posts behind that id, and the numbers of their feeds."""
+    """Stream ids of new posts after the id `after`, with the numbers of their feeds."""
     found = []
     for seq, fields in store.client.xrange("stream:signals", min="(" + after):
         for value in fields.values():
@@ -246,7 +247,7 @@ def measure_fan_out(count, rounds):
 
 
 class Prober:
-    """Asks a worker's loop again and again whether it is there, and keeps how long it took to say so."""
+    """Polls a worker's loop and records how long each response took."""
 
     def __init__(self, port):
         self.port, self.took, self.stopped = port, [], False
@@ -271,14 +272,14 @@ class Prober:
                 connection.close()
                 continue
             self.took.append((time.monotonic() - began) * 1000)
-            time.sleep(0.05)  # what it answers costs CPU as well, and the longer a pass the more
+            time.sleep(0.05)  # responses cost CPU, too, and the more the longer a pass takes
 
 
 def measure_apart(_, rounds):
-    """One worker that fetches, at the pace of `latency`. Pass by pass another one tells of all that it stores, or is not
-    there. The one that fetches has a processor of its own, as it would have on a machine of its own; all else shares the
-    others. A pass of all at once would say how often its threads sleep, which changes from pass to pass whoever the
-    neighbour is, and costs more than anything that the neighbour does."""
+    """One worker fetches at the pace of `latency`; in alternate passes a second worker pushes out everything it stores,
+    or is absent. The fetching worker has a CPU of its own, as on a separate machine; all else shares the others. An
+    unpaced pass would mostly measure how often its threads sleep, which varies between passes regardless of the
+    neighbour and costs more than the neighbour does."""
     count, rounds = (50, 1) if tiny else (1000, 2 * rounds)
     all_processors = sorted(os.sched_getaffinity(0))
     own = all_processors[:1] if len(all_processors) > 1 else None
@@ -314,7 +315,7 @@ def measure_apart(_, rounds):
                     other.process.wait()
                 return figures
 
-            beside_engine()  # the first to lead begins with what comes from then on
+            beside_engine()  # the first leader starts with events from then on
             arms = {"alone": alone, "beside a worker that pushes each post out": beside_engine}
             took = {name: [] for name in arms}
             for number in range(rounds):
@@ -345,13 +346,13 @@ def measure_memory(count, _):
             time.sleep(0.2 if tiny else 3)
             resident, redis_memory = worker.resident(), store.client.info("memory")["used_memory"]
             load(store, "webhooks", store.write_list(f"http://{address_of(1, i)}:9/ {feed_url(i + 1)}" for i in range(count)))
-            load(store, "commits", 1, 0)  # of which they are not told; who leads has learnt of them then
+            load(store, "commits", 1, 0)  # events without receivers; afterwards the leader knows the webhooks
             time.sleep(0.2 if tiny else 5)
             of_webhook, of_redis = worker.resident() - resident, store.client.info("memory")["used_memory"] - redis_memory
             resident = worker.resident()
             clients = []
             end = time.monotonic() + 120
-            while len(clients) < streams and time.monotonic() < end:  # so many are let in a second, and no more
+            while len(clients) < streams and time.monotonic() < end:  # only so many are admitted per second
                 client = socket.create_connection(("127.0.0.1", port))
                 client.sendall(f"GET /events HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n"
                                f"Authorization: Bearer a-token-of-the-benchmark\r\n\r\n".encode())

@@ -1,7 +1,7 @@
-// Feeds, webhooks and commits for push_out.py, by the store as the worker uses it.
-//   feedmill_push_out_load feeds REDIS COUNT                feed <i> is http://feed-<i>.example/, read once, empty
+// Feeds, webhooks and commits for push_out.py, through the storage API that the worker uses.
+//   feedmill_push_out_load feeds REDIS COUNT                feed <i> is http://feed-<i>.example/, fetched once, empty
 //   feedmill_push_out_load webhooks REDIS FILE              "URL FEED" a line: a webhook for the events of that feed
-//   feedmill_push_out_load commits REDIS COUNT PER_SECOND   so many new posts, each of another feed; 0: at once
+//   feedmill_push_out_load commits REDIS COUNT PER_SECOND   COUNT new posts, each of another feed; 0: all at once
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -69,7 +69,7 @@ class Load {
     }
   }
 
-  /// In ten parts a second.
+  /// Commits `count` new posts in ten batches a second, or at once if `per_second` is 0.
   void bring_posts(std::size_t count, std::size_t per_second) {
     const std::size_t at_once = per_second == 0 ? count : std::max<std::size_t>(1, per_second / 10);
     auto next = Clock::now();
@@ -81,7 +81,7 @@ class Load {
   }
 
  private:
-  /// Of up to so many feeds that wait longest; of how many it was. They are due again at once.
+  /// Commits for up to `most` feeds that have waited longest, and makes them due again at once; returns their number.
   std::size_t commit(std::size_t most, bool with_post) {
     ClaimRequest request;
     request.worker = worker_;
@@ -122,7 +122,7 @@ class Load {
   }
 
   Store store_;
-  // No other run had it: a claim's number counts up for one worker alone.
+  // Unique to this run, because claim numbers only grow for a single worker.
   std::string worker_ = fmt::format("{:032x}", std::chrono::system_clock::now().time_since_epoch().count());
   std::uint64_t requests_ = 0;
 };

@@ -1,8 +1,7 @@
-// The yardstick of push_out.py: libcurl's multi interface over epoll and nothing else, posting one body to many
-// addresses.
-//   feedmill_push_out_loop URLS BODY AT_ONCE      prints when it began, in microseconds since 1970, and its seconds of
-//   CPU
-// URLS has an address a line. Exit 1 unless each answers 2xx.
+// The yardstick of push_out.py: libcurl's multi interface on epoll and nothing else, posting one body to many URLs.
+//   feedmill_push_out_loop URLS BODY AT_ONCE
+// URLS is a file with a URL per line. Prints when it began, in microseconds since 1970, and its CPU seconds. Exit 1
+// unless every response is 2xx.
 #include <array>
 #include <chrono>
 #include <cstdio>
@@ -22,14 +21,14 @@ std::size_t ignore(char*, std::size_t size, std::size_t count, void*) {
   return size * count;
 }
 
-/// What libcurl waits for.
+/// The sockets and the timeout that libcurl waits for.
 struct Waits {
   CURLM* multi = curl_multi_init();
   int epoll = epoll_create1(EPOLL_CLOEXEC);
   long timeout_ms = -1;
 };
 
-/// `known`: not null when epoll knows the socket already.
+/// libcurl's socket callback. `known`: not null if epoll has the socket already.
 int watch(CURL*, curl_socket_t socket, int what, void* to, void* known) {
   Waits& waits = *static_cast<Waits*>(to);
   if (what == CURL_POLL_REMOVE) return epoll_ctl(waits.epoll, EPOLL_CTL_DEL, socket, nullptr), 0;
@@ -91,7 +90,7 @@ int main(int count, char** values) {
     curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE, static_cast<long>(body.size()));
     curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, ignore);
     curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
-    curl_easy_setopt(easy, CURLOPT_FORBID_REUSE, 1L);  // each is another host: to look through those kept is dear
+    curl_easy_setopt(easy, CURLOPT_FORBID_REUSE, 1L);  // no host repeats: searching cached connections is expensive
     curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, 15'000L);
     ask_next(easy);
   }

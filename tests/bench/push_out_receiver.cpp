@@ -1,7 +1,7 @@
-// Takes what push_out.py has sent to it, on one thread and as fast as that goes: all of 127.0.0.0/8 at one port.
+// Receives the deliveries of push_out.py as fast as possible on one thread: one port on all of 127.0.0.0/8.
 //   feedmill_push_out_receiver PORT LOG
-// POST: 204, for a path that begins with /slow after 10 s. Each is a line of LOG: microseconds since 1970 when its last
-// byte was here, path, webhook-id. GET: a feed that has one more post each time. It ends with its parent.
+// POST: answers 204, after 10 s for a path that begins with /slow. Each adds a line to LOG: microseconds since 1970
+// when its last byte arrived, path, webhook-id. GET: a feed with one more post each time. Ends when its parent does.
 #include <arpa/inet.h>
 #include <cerrno>
 #include <charconv>
@@ -37,7 +37,7 @@ constexpr std::string_view no_content = "HTTP/1.1 204 No Content\r\n\r\n";
 
 struct Connection {
   std::string in;
-  std::uint64_t number = 0;  ///< no other has it: a slow answer may come when its connection has gone
+  std::uint64_t number = 0;  ///< unique: a slow response may be due after its connection has closed
 };
 
 std::string_view header(std::string_view head, std::string_view name) {
@@ -188,7 +188,7 @@ class Receiver {
   int epoll_, listener_, log_;
   std::uint64_t numbers_ = 0;
   std::unordered_map<int, Connection> connections_;
-  std::unordered_map<std::string, int> posts_;  // of a feed, by path
+  std::unordered_map<std::string, int> posts_;  // posts per feed, by path
   std::deque<Slow> slow_;
   std::string lines_;
 };

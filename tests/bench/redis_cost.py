@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""What feeds and entries cost Redis (PERFORMANCE F8): bytes per scheduled feed and per entry beyond its content, CPU per
-created entry and per unchanged poll, also of the workers, bytes per event, microseconds per claimed
-feed; once with a few feeds on each host, once with all of them on one. Several builds or numbers of workers take turns,
-and the last column is the last of them as a share of the first. Needs nothing but a build and redis-server:
+"""What feeds and entries cost Redis (PERFORMANCE F8): bytes per scheduled feed and per entry beyond its content; CPU of
+Redis and of the workers per created entry and per unchanged poll; bytes per event; microseconds per claimed feed. Once
+with a few feeds on each host, once with all of them on one. Several builds or numbers of workers take turns; the last
+column compares the last with the first. Needs nothing but a build and redis-server:
     scripts/build release feedmill feedmill_sample_publisher
     [FEEDMILL_SIGNALS_CONTENT=true] tests/bench/redis_cost.py [--feeds 2000] [--hosts 400] [--rounds 1] [--build DIR]...
                                                               [--workers 1]...
@@ -22,7 +22,7 @@ import time
 
 
 class Redis:
-    """One connection, one command at a time."""
+    """A connection that runs one command at a time."""
 
     def __init__(self, path):
         for _ in range(500):
@@ -62,7 +62,7 @@ class Redis:
 
 
 def entry_overhead(redis, keys):
-    """Bytes of each sampled entry that are not its own field values."""
+    """Bytes of each sampled entry beyond its field values."""
     beyond = []
     for key in keys:
         content = sum(len(value.encode()) for value in redis("HVALS", key))
@@ -99,7 +99,7 @@ def run(build, workers, feeds, hosts):
                               "--feeds", str(feeds), "--print-urls", urls], stdout=subprocess.PIPE)]
         try:
             started[1].stdout.readline()
-            # Every name below localhost is this machine (RFC 6761).
+            # Every name under localhost resolves to this machine (RFC 6761).
             lines = urls.read_text().splitlines()[-feeds:]
             urls.write_text("".join(line.replace("127.0.0.1", f"h{i % hosts}.localhost") + "\n"
                                     for i, line in enumerate(lines)))
@@ -122,12 +122,12 @@ def measure(build, workers, redis, path, urls, directory):
 
     @contextlib.contextmanager
     def idle_workers():
-        """Workers that have nothing to do and are stopped, so that feeds can be made due without them."""
+        """Idle workers, stopped with SIGSTOP, so that feeds can be made due without them."""
         running = [subprocess.Popen([build / "feedmill", "run"], env=environment, stdout=subprocess.DEVNULL,
                                     stderr=subprocess.DEVNULL) for _ in range(workers)]
         while redis("ZCARD", "state:workers") < workers:
             time.sleep(0.05)
-        time.sleep(2)  # until what they do at their start is done
+        time.sleep(2)  # until their start-up work is done
         for worker in running:
             worker.send_signal(signal.SIGSTOP)
         try:
@@ -139,13 +139,13 @@ def measure(build, workers, redis, path, urls, directory):
                 worker.wait()
 
     def cpu_of(running):
-        """Seconds; of the threads that there are now."""
+        """CPU seconds of the threads that exist now."""
         return sum(int(task.read_text().split()[0]) for worker in running
                    for task in pathlib.Path(f"/proc/{worker.pid}/task").glob("*/schedstat")) / 1e9
 
     def poll_all(make_due):
-        """Until every feed has been polled that is due then: what is claimed or due stands within the next two minutes.
-        Seconds of CPU of Redis, of all workers, and of time."""
+        """Waits until every due feed has been polled: claimed or due feeds are scheduled within the next two minutes.
+        Returns CPU seconds of Redis, CPU seconds of all workers, and elapsed seconds."""
         with idle_workers() as running:
             make_due()
             before, of_redis, of_workers = time.monotonic(), redis.cpu(), cpu_of(running)
@@ -162,7 +162,7 @@ def measure(build, workers, redis, path, urls, directory):
     feeds, entries = redis("SCARD", "feeds"), int(redis("GET", "ids:Entry"))
     unchanged, unchanged_workers, took = poll_all(make_due)
 
-    # Which script a call was is told by its arguments: those of a claim begin with the worker's id.
+    # A call's arguments identify its script: those of a claim begin with the worker's id.
     def make_due_and_listen():
         make_due()
         redis("CONFIG", "SET", "slowlog-max-len", 1000000)

@@ -1,26 +1,26 @@
 #!/usr/bin/env python3
-"""What a store costs by what waits in it and by what there is (PERFORMANCE §3, F9, RELIABILITY L1, L15, L22, L27).
+"""What a store costs by its backlog and by its size (PERFORMANCE §3, F9, RELIABILITY L1, L15, L22, L27).
 
-tests/bench/scale.py waiting [COUNT…]    feeds that wait for one host, beside 1,000 others that come due: CPU of Redis,
-                                         time of a claim, how late the others are
-tests/bench/scale.py scheduled [COUNT…]  feeds of which 1,000 are due within 20 s: CPU for each of these of Redis and of
-                                         the worker, the worker's memory
-tests/bench/scale.py verbs [COUNT…]      every verb that goes over all feeds: when it begins to print, its time, CPU and
-                                         memory, and the longest single command that it makes Redis run
-tests/bench/scale.py channels [COUNT…]   30 posts of a feed in so many channels: the longest script, CPU of Redis
-tests/bench/scale.py crowds [COUNT…]     so many feeds in one channel, and a tenth as many channels: as verbs
-tests/bench/scale.py partitions [COUNT…] unchanged polls of so many feeds by 4 partitions in a cluster, and by one worker
-                                         at one server: CPU of Redis and of workers, commands; what 256 partitions take
-                                         when they are empty, what an idle worker asks, and which nodes have how many
-tests/bench/scale.py workers [COUNT…]    so many feeds that are polled about every 10 s, by one worker of 16 partitions and
-                                         by four: CPU of Redis and of workers, commands
-tests/bench/scale.py fleets [COUNT…]     what each of so many idle workers of all partitions asks
+tests/bench/scale.py waiting [COUNT…]    COUNT feeds that wait for one host, and 1,000 others that come due: CPU of
+                                         Redis, time of a claim, lateness of the others
+tests/bench/scale.py scheduled [COUNT…]  COUNT feeds, of which 1,000 are due within 20 s: CPU of Redis and of the worker
+                                         per due feed, the worker's memory
+tests/bench/scale.py verbs [COUNT…]      every verb that visits all feeds: time to its first output, total time, CPU and
+                                         memory, and the longest single command in Redis
+tests/bench/scale.py channels [COUNT…]   30 posts of a feed in COUNT channels: the longest script, CPU of Redis
+tests/bench/scale.py crowds [COUNT…]     COUNT feeds in one channel, and a tenth as many channels: as for verbs
+tests/bench/scale.py partitions [COUNT…] unchanged polls of COUNT feeds by 4 partitions in a cluster, and by one worker
+                                         at one server: CPU of Redis and of workers, commands; the memory of 256 empty
+                                         partitions, the commands of an idle worker, how partitions spread over nodes
+tests/bench/scale.py workers [COUNT…]    COUNT feeds polled about every 10 s, by one worker of 16 partitions and by
+                                         four: CPU of Redis and of workers, commands
+tests/bench/scale.py fleets [COUNT…]     the commands of each of COUNT idle workers of all partitions
 tests/bench/scale.py all
 
-    --rounds N    of waiting, scheduled and partitions, interleaved: medians are told (3)
-    --own-clock   a command takes what processor time it takes: for a machine that others use
-    --check       then says of each figure that has a limit whether it is within or over; exit 1 when one is over
-    --tiny        sizes that take seconds: judges what can be counted, and no time. What the tests run
+    --rounds N    rounds of waiting, scheduled and partitions, interleaved: medians are printed (3)
+    --own-clock   counts a command's CPU time instead of elapsed time: for a machine that others use
+    --check       then prints for each figure with a limit whether it is within or over; exit 1 if one is over
+    --tiny        as in the tests: sizes that take seconds; judges counts, not times
 
 Needs redis-server, python3-redis (exit 77 without) and build/release/feedmill; FEEDMILL=PATH measures another build.
 """
@@ -52,10 +52,10 @@ except ImportError:
 
 program = os.environ.get("FEEDMILL", "build/release/feedmill")
 longest_limit, memory_limit, import_limit, late_limit, flat_limit = 20.0, 128.0, 60.0, 1.0, 1.1
-empty_limit, threads_limit = 16.0, 64  # MiB of Redis, and threads, of 256 partitions
+empty_limit, threads_limit = 16.0, 64  # MiB of Redis, and threads, for 256 partitions
 idle_limit = 50  # commands a second
 slots = 16_384
-page_limit = 1000  # members that one command may name or answer with
+page_limit = 1000  # members that one command may name or return
 tiny = own_clock_wanted = False
 judged, broken = [], []
 
@@ -65,7 +65,7 @@ def judge(name, value, limit, unit):
 
 
 def hold(is_so, what):
-    """What can be counted; told at the end, whatever the measure."""
+    """Checks a condition that does not depend on time; failures are reported at the end, whatever the measure."""
     if not is_so:
         broken.append(what)
         print(f"BROKEN: {what}", flush=True)
@@ -78,7 +78,7 @@ def free_port():
 
 
 class Site(http.server.BaseHTTPRequestHandler):
-    """/crowd never ends; any other path is a small feed, and its arrival is noted."""
+    """/crowd never ends; any other path is a small feed, and its arrival is recorded."""
 
     protocol_version = "HTTP/1.1"
     came, polls = {}, itertools.count()
@@ -116,14 +116,14 @@ class Server(http.server.ThreadingHTTPServer):
         threading.Thread(target=self.serve_forever, daemon=True).start()
 
     def server_bind(self):
-        self.socket.bind(self.server_address)  # without a look at the name of every address
+        self.socket.bind(self.server_address)  # skips the reverse look-up of the address
 
     def handle_error(self, *_):
-        pass  # a worker was killed
+        pass  # a killed worker closed the connection
 
 
-# Runs a program and writes what it took behind its end: the most memory of a process counts that of whoever started it,
-# which is therefore none that holds much. What interrupts both is the program's.
+# Runs a program and writes its exit code, CPU seconds and peak MiB to a file. The peak memory of a process includes
+# that of the process that forked it, hence this small parent. It ignores SIGINT, which is for the program.
 measured = """
 import os, signal, sys
 child = os.fork()
@@ -136,8 +136,8 @@ with open(sys.argv[1], "w") as out:
 """
 
 
-# Takes out of the clock of Redis what others on this machine kept it from while it worked: how long SLOWLOG says that a
-# command took is processor time then, to a millisecond. Whenever Redis has waited, its clock is the real one again.
+# Preloaded into Redis: removes from its clock the time that it lost to other processes while it worked, so that
+# SLOWLOG's durations are CPU time, to a millisecond. The clock is real again whenever Redis has waited for events.
 clock_of_work = """
 #include <sys/epoll.h>
 #include <sys/syscall.h>
@@ -173,7 +173,8 @@ int gettimeofday(struct timeval* at, void* zone) {
 
 
 def first_of_all():
-    """Redis waits for no other program, where that may be asked for: what takes long then takes long by itself."""
+    """Raises this process' priority where allowed, so that Redis does not wait for other programs and slow commands are
+    slow by themselves."""
     try:
         os.nice(-15)
     except OSError:
@@ -181,7 +182,7 @@ def first_of_all():
 
 
 class Run:
-    """What a verb took: seconds to its first byte and to its end, seconds of CPU, MiB, lines that it printed."""
+    """A verb's cost: seconds to its first byte and to its end, CPU seconds, MiB, lines printed."""
 
     first = whole = cpu = memory = lines = 0
 
@@ -226,17 +227,17 @@ class Store:
         return info["used_cpu_user"] + info["used_cpu_sys"]
 
     def slow(self):
-        """Commands since forget() that took a millisecond: how long, and which."""
+        """Commands since forget() that took at least a millisecond, as (milliseconds, command), slowest first."""
         return sorted(((entry["duration"] / 1000, entry["command"]) for entry in self.client.slowlog_get(100_000)
                        if not entry["command"].startswith((b"BLPOP", b"SLOWLOG", b"INFO"))), reverse=True)
 
     def longest(self):
-        """The longest command since forget(), in ms, and its name; what is below a millisecond is not told."""
+        """The longest command since forget(), in ms, and its name; (0, "") below a millisecond."""
         slow = self.slow()
         return (slow[0][0], name_of(slow[0][1])) if slow else (0, "")
 
     def claims(self):
-        """Microseconds of each claim since forget(); every command must be noted."""
+        """Microseconds of each claim since forget(); needs note_all()."""
         call = re.compile(rb"EVALSHA [0-9a-f]{40} 2 \S+ \S+ \S* ?[0-9a-f]{32} \d+ \d+ \d+ \d+ \d+ ")
         return [entry["duration"] for entry in self.client.slowlog_get(1_000_000) if call.match(entry["command"])]
 
@@ -285,15 +286,15 @@ class Store:
         pipe.execute()
 
     def put_off(self, urls):
-        """They have had a place at their host, and it was not free when they came."""
+        """Marks feeds as deferred: they were claimed before, and their host had no free slot."""
         held = int((time.time() - 3600) * 1000)
         self.in_batches(urls, lambda pipe, url: pipe.hset(f"state:feed:{url}", "held", held))
 
     def schedule(self, dues):
-        """Due times by URL, as seconds from now."""
+        """Sets due times, given by URL as seconds from now."""
         now = time.time()
         self.in_batches(dues, lambda pipe, row: pipe.zadd("schedule", {row[0]: int((now + row[1]) * 1000)}))
-        self.client.lpush("state:wake", 1)  # whoever waits looks at once
+        self.client.lpush("state:wake", 1)  # waiting workers look at once
         self.client.pexpire("state:wake", 5000)
         return now
 
@@ -304,7 +305,7 @@ def name_of(command):
 
 
 class Watched:
-    """While tiny: no command over a large key asks for all of it, and none names or answers with too much."""
+    """While tiny: checks that no command on a large key asks for all of it, and that none names or returns too much."""
 
     def __init__(self, store, keys):
         self.store, self.seen, self.large = store, [], set()
@@ -358,7 +359,7 @@ def until(is_so, seconds, what):
 
 
 def worker_round(count, feeds_of, waiting):
-    """One store and one worker: a row of figures by name."""
+    """One store and one worker; returns a row of figures by name."""
     others, window = (20, 1.0) if tiny else (1000, 20.0)
     server = Server()
     with Store() as store:
@@ -405,7 +406,7 @@ def worker_round(count, feeds_of, waiting):
 
 
 def rounds_of(counts, rounds, columns, feeds_of, waiting):
-    """Interleaved; medians by count."""
+    """Interleaved rounds; returns medians by count."""
     all_rows = {count: [] for count in counts}
     for _ in range(rounds):
         for count in counts:
@@ -600,7 +601,7 @@ def measure_crowds(counts, _):
 
 
 def tag_of(index, count):
-    """Of a partition of several; as storage/store/partition.hpp says it."""
+    """The tag of one of several partitions, as in storage/store/partition.hpp."""
     for length in itertools.count(1):
         for letters in itertools.product(string.ascii_lowercase, repeat=length):
             tag = f"p{index:03}." + "".join(letters)
@@ -617,12 +618,12 @@ def partition_of(url, count):
 
 
 def node_of(slot, nodes):
-    """Where each has an equal share of the slots."""
+    """The node of a slot if each node has an equal share of the slots."""
     return (slot * nodes + nodes - 1) // slots
 
 
 class Deployment(contextlib.ExitStack):
-    """Partitions in a cluster of so many primaries, or a store at a server by itself where there are none of these."""
+    """Partitions in a cluster of `primaries` nodes, or an unpartitioned store at a single server for 0 primaries."""
 
     def __init__(self, primaries, partitions):
         super().__init__()
@@ -663,7 +664,7 @@ class Deployment(contextlib.ExitStack):
         return self.first.verb("--partition", str(partition), *words)
 
     def start(self, partition=None):
-        """A worker of one partition, or of all."""
+        """Starts a worker for one partition, or for all."""
         which = [] if partition is None else ["--partition", str(partition)]
         self.workers.append(subprocess.Popen([program, *which, "run"], stdout=subprocess.DEVNULL,
                                              stderr=subprocess.DEVNULL, env=self.first.environment))
@@ -675,15 +676,15 @@ class Deployment(contextlib.ExitStack):
             worker.send_signal(number)
 
     def spent(self):
-        """Until now: seconds, those of CPU of all servers, their commands with those of scripts, how often they read
-        any, and seconds of CPU of the workers."""
+        """Totals up to now: seconds; CPU seconds of all servers, their commands including those in scripts, and their
+        socket reads; CPU seconds of the workers."""
         told = [node.client.info("all") for node in self.nodes]
         commands, reads = (sum(info[f"total_{what}_processed"] for info in told) for what in ("commands", "reads"))
         return [time.monotonic(), sum(info["used_cpu_user"] + info["used_cpu_sys"] for info in told), commands, reads,
                 sum(cpu_of(worker.pid) for worker in self.workers)]
 
     def sent(self, seconds):
-        """Commands that reach the servers in so many seconds, without those of scripts."""
+        """Commands that reach the servers within `seconds`, without those in scripts."""
         def listen(node):
             with socket.create_connection(("127.0.0.1", node.port)) as server:
                 server.sendall(b"MONITOR\r\n")
@@ -693,24 +694,24 @@ class Deployment(contextlib.ExitStack):
                     with contextlib.suppress(TimeoutError):
                         *lines, rest = (rest + server.recv(1 << 16)).split(b"\n")
                         count += sum(b" [0 lua] " not in line for line in lines)
-                return count - 1  # the answer to ours
+                return count - 1  # without the reply to MONITOR itself
         with concurrent.futures.ThreadPoolExecutor() as pool:
             return sum(pool.map(listen, self.nodes))
 
     def idle(self, seconds):
-        """What is spent in each second, by the clock, while there is nothing to do."""
+        """Use per second of elapsed time while there is nothing to do."""
         before = self.spent()
         time.sleep(seconds)
         seconds, *rest = (end - begin for end, begin in zip(self.spent(), before))
         return [1.0] + [part / seconds for part in rest]
 
     def await_polls(self, count):
-        """Of all feeds: each was asked for, and what came is stored."""
+        """Waits until every feed was polled and stored."""
         until(lambda: len(Site.came) == count and not any(self.each(lambda client, key: client.zcount(
             key("schedule"), "-inf", int((time.time() + 120) * 1000)))), 120, "a poll of all")
 
     def import_and_poll(self, urls, workers):
-        """What an idle second costs then; the workers are stopped behind it."""
+        """Returns the use of an idle second after the import; then stops the workers with SIGSTOP."""
         listed = self.first.write_list(urls)
         for i in range(self.partitions):
             self.verb(i, "import", listed)
@@ -727,13 +728,13 @@ class Deployment(contextlib.ExitStack):
         return idle
 
     def poll_again(self, idle):
-        """Nothing has changed: figures for each poll, without what the same workers ask when idle, but for `gross`."""
+        """Polls unchanged feeds; returns figures per poll, less the same workers' idle use, except for `gross`."""
         self.signal(signal.SIGCONT)
-        time.sleep(0.2 if tiny else 1)  # until they have done what they would have done meanwhile
+        time.sleep(0.2 if tiny else 1)  # until they have caught up on their idle work
         self.signal(signal.SIGSTOP)
         count = sum(self.each(lambda client, key: client.zadd(
             key("schedule"), {url: int(time.time() * 1000) for url in client.smembers(key("feeds"))}, ch=True)))
-        # Whoever waits looks at once.
+        # Waiting workers look at once.
         self.each(lambda client, key: client.lpush(key("state:wake"), *["1"] * -(-len(self.workers) // self.partitions)))
         Site.came.clear()
         before = self.spent()
@@ -749,7 +750,7 @@ class Deployment(contextlib.ExitStack):
 def measure_partitions(counts, rounds):
     shapes = {"a server, 1 worker": (0, 1, 1), "a server, 4 workers": (0, 1, 4), "1 primary, 4 partitions": (1, 4, 4),
               "3 primaries, 4 partitions": (3, 4, 4), "3 primaries, 1 worker of all": (3, 4, 1)}
-    # primaries, partitions and workers
+    # primaries, partitions, workers
     columns = {"redis": "Redis CPU µs a poll", "gross": "with what is asked when idle", "worker": "worker CPU µs a poll",
                "commands": "commands a poll", "reads": "reads of sockets a poll", "rate": "polls a second"}
     for count in counts:
@@ -777,8 +778,8 @@ def measure_partitions(counts, rounds):
 
 
 def measure_workers(counts, _):
-    """Feeds that come due all the time, so that whoever looks for them first has them; behind the first 40 s it is
-    known who stands first in which partition."""
+    """Feeds come due continuously, so that the first worker to look gets them; after 40 s each partition has its
+    primary worker."""
     columns = {"worker": "worker CPU µs a poll", "redis": "Redis CPU µs a poll", "commands": "commands a poll",
                "rate": "polls a second"}
     for count in counts:
@@ -812,7 +813,7 @@ def measure_workers(counts, _):
 
 
 def measure_empty(partitions):
-    """What they take before there is a feed in them, and what idle workers of one, of some and of all of them ask."""
+    """Memory of partitions without feeds, and the commands of idle workers of one, of some and of all partitions."""
     def taken():
         info = client.info("memory")
         return info["used_memory"], info["used_memory_vm_total"]
@@ -831,7 +832,7 @@ def measure_empty(partitions):
         with Deployment(1, some) as deployment:
             idle.append(measure_idle(deployment))
     whole = sum(sizes[2]) - sum(sizes[0])
-    more = (sizes[2][0] - sizes[1][0]) / (partitions - 1)  # what scripts take is there with the first
+    more = (sizes[2][0] - sizes[1][0]) / (partitions - 1)  # the first partition loads the scripts
     print(f"\n{partitions} empty partitions take {whole / 1024:.0f} KiB of Redis, {more / 1024:.1f} each behind the first")
     print(f"\n| an idle worker of | one | all of 4 | all of 16 | all of {partitions} |\n|---|---|---|---|---|")
     for name in idle[0]:
@@ -840,11 +841,11 @@ def measure_empty(partitions):
 
 
 def measure_fleets(counts, _):
-    """What each of so many idle workers of all partitions asks."""
+    """Commands of each of `workers` idle workers of all partitions."""
     for partitions in (4,) if tiny else (16, 256):
         rows = {}
         for workers in counts:
-            if workers * partitions <= 4_096:  # else it is more than a machine has connections and memory for
+            if workers * partitions <= 4_096:  # more would exceed a machine's connections and memory
                 with Deployment(3, partitions) as deployment:
                     rows[workers] = measure_idle(deployment, workers=workers)
         print(f"\n| {partitions} partitions, 3 primaries; each idle worker of | " + " | ".join(map(str, rows)) + " |")
@@ -854,7 +855,7 @@ def measure_fleets(counts, _):
 
 
 def measure_idle(deployment, partition=None, workers=1):
-    """Of each of the workers, which it starts."""
+    """Starts workers; returns the use of each while idle."""
     for _ in range(workers):
         deployment.start(partition)
     until(lambda: all(deployment.each(lambda client, key: client.exists(key("meta:store")))) or partition is not None, 60,
@@ -862,10 +863,10 @@ def measure_idle(deployment, partition=None, workers=1):
     def status():
         return dict(line.split(":", 1) for line in open(f"/proc/{deployment.workers[0].pid}/status"))
 
-    time.sleep(1 if tiny else 80)  # until each of many partitions has said who stands first there, and who delivers
+    time.sleep(1 if tiny else 80)  # until every partition has elected its primary worker and its deliverer
     until(lambda: int(status()["Threads"]) <= threads_limit, 180, "that threads end which only the start needed")
     served = deployment.partitions if partition is None else 1
-    seconds = 2 if tiny else 60 if served < 64 else 300  # each of many is asked for figures that seldom
+    seconds = 2 if tiny else 60 if served < 64 else 300  # many partitions are sampled that seldom
     before = deployment.spent()
     sent = deployment.sent(seconds) / seconds / workers
     took, *spent = (end - begin for end, begin in zip(deployment.spent(), before))

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
-# Sourced by end_to_end and profile: goes to the project's folder; the build, the feeds and how a worker is called.
-# FEEDMILL=PATH measures that binary; else the release binary is built.
+# Sourced by end_to_end and profile: changes to the project's folder; sets the build, the feeds and the worker's
+# command. FEEDMILL=PATH measures that binary; otherwise the release binary is built.
 feedmill=${FEEDMILL:+$(realpath "$FEEDMILL")}
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 bench=$(cd ../shared/bench 2>/dev/null && pwd) || { echo "${0##*/}: skipped, ../shared/bench is not here"; exit 0; }
@@ -12,8 +12,8 @@ feedmill=${feedmill:-$PWD/build/release/feedmill}
 export FEEDMILL_EGRESS_ALLOW=127.0.0.0/8:1024-65535 FEEDMILL_HOST_SPACING=0ms FEEDMILL_HOST_CONCURRENCY=64
 export FEEDMILL_LANES=${FEEDMILL_LANES:-64} FEEDMILL_IMPORT_RATE=0 FEEDMILL_CONTACT=https://example.org/ FEEDMILL_ADMIN_LISTEN=off
 
-# feeds_of COUNT: makes that many feeds, if they are not there from before; sets `site`. They are on 1000 hosts at most,
-# or on $HOSTS, which server.sh goes by as well.
+# feeds_of COUNT: generates COUNT feeds unless they exist already; sets `site`. They are on at most 1000 hosts, or on
+# $HOSTS, which server.sh uses, too.
 feeds_of() {
   site=$work/feeds-$1${HOSTS:+-$HOSTS}
   [ ! -f "$site/urls.txt" ] || return 0
@@ -27,12 +27,12 @@ feeds_of() {
   mv "$site/urls.new" "$site/urls.txt"
 }
 
-# wait_for_ports: until nobody else measures; the ports of measure.py are fixed.
+# wait_for_ports: waits until no other benchmark runs; the ports of measure.py are fixed.
 wait_for_ports() {
   while (exec 3<>/dev/tcp/127.0.0.1/7801) 2>/dev/null || (exec 3<>/dev/tcp/127.20.0.1/8800) 2>/dev/null; do sleep 2; done
 }
 
-# as_worker BINARY: what measure.py and peers.sh are to run.
+# as_worker BINARY: sets the commands that measure.py and peers.sh run.
 as_worker() {
   local store='--redis redis://127.0.0.1:{redis}'
   export CMD="$1 run --once $store" RESET="$1 import $store {urls}"

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Sums up samples of a feedmill by stage; the helper of profile.
+"""Sums up a feedmill's samples by stage; the helper of profile.
 
 perf script --no-inline --no-demangle -F ip,sym,dso | stages.py FEEDMILL
 
-A sample belongs to the stage of its innermost function of ours, or of a library that is a stage by itself. Which stage
-a function is of says the file that it was compiled from; what was inlined counts where it was inlined into.
+A sample belongs to the stage of its innermost function of ours, or of a library that is a stage by itself. The source
+file of a function determines its stage; inlined code counts where it was inlined.
 """
 
 import collections
@@ -13,7 +13,7 @@ import re
 import subprocess
 import sys
 
-# By library or by file of ours; the first that fits counts.
+# By library or by source file; the first match counts.
 STAGES = [
     (r"/libcurl", "libcurl with its system calls"),
     (r"/lib(deflate|z|zstd|brotli)", "inflate"),
@@ -42,7 +42,7 @@ COPIES = re.compile(r"_*(mem|str|wcs)[a-z]+(_|$)")
 
 
 def files_of(binary):
-    """Symbol: the file of ours it was compiled from."""
+    """By symbol: the source file of ours that it was compiled from."""
     lines = subprocess.run(["nm", "-l", "--defined-only", binary], capture_output=True, text=True).stdout.splitlines()
     found = {}
     for line in lines:
@@ -56,7 +56,7 @@ def files_of(binary):
 
 
 def samples(lines):
-    """Of each sample [(symbol, library)], innermost first."""
+    """For each sample [(symbol, library)], innermost first."""
     frames = []
     for line in lines:
         frame = re.match(r"\s*[0-9a-f]+ (.*) \((.*)\)$", line)
@@ -70,7 +70,7 @@ def samples(lines):
 
 
 def place_of(frames, files, binary):
-    """The stage of a sample and the function of ours that it is in."""
+    """The stage of a sample, and its function of ours."""
     stage = None
     for symbol, library in frames:
         ours = files.get(symbol) if library == binary else None

@@ -1,4 +1,4 @@
-// A headless Chromium of its own for a test.
+// Runs a separate headless Chromium for a test.
 #pragma once
 
 #include <cstdint>
@@ -8,25 +8,25 @@
 
 namespace feedmill::test {
 
-/// Where Chromium is: $FEEDMILL_CHROMIUM, else the first of its names in $PATH; "" when there is none.
+/// Chromium's program: $FEEDMILL_CHROMIUM, else the first of its names in $PATH; "" if there is none.
 std::filesystem::path find_chromium();
-/// Where DOMPurify's script is: $FEEDMILL_DOMPURIFY, else where Debian's node-dompurify puts it; "" when nowhere.
+/// DOMPurify's script: $FEEDMILL_DOMPURIFY, else the one of Debian's node-dompurify; "" if there is none.
 std::filesystem::path find_dompurify();
 
-/// Killed with the object, all of its processes, and its profile removed. Sandbox off, because tests run as root too:
-/// only for pages of our own.
+/// Destruction kills all of Chromium's processes and removes its profile. Runs without a sandbox, because tests may run
+/// as root: use it for our own pages only.
 class Chromium {
  public:
-  /// Opens `url`. http://base.example/ leads to `port` on loopback and no other name anywhere: nothing outside of the
-  /// machine is ever asked.
+  /// Opens `url`. http://base.example/ resolves to `port` on loopback and no other name resolves: nothing outside this
+  /// machine is ever contacted.
   Chromium(const std::filesystem::path& program, const std::string& url, std::uint16_t port);
   ~Chromium();
   Chromium(const Chromium&) = delete;
   Chromium& operator=(const Chromium&) = delete;
 
-  /// False once it has ended by itself, which it never should.
+  /// False once Chromium has ended by itself, which it never should.
   bool runs();
-  /// Its standard error so far.
+  /// Standard error so far.
   std::string errors() const;
 
  private:

@@ -60,7 +60,7 @@ DevTools::DevTools(const std::filesystem::path& program) {
   posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
   posix_spawn_file_actions_addopen(&files, 1, "/dev/null", O_WRONLY, 0);
   posix_spawn_file_actions_addopen(&files, 2, (profile_ / "err").c_str(), O_WRONLY | O_CREAT, 0600);
-  // It reads commands from descriptor 3 and writes to 4. Ours are moved out of the way first.
+  // Chromium reads commands from descriptor 3 and writes to 4. Move ours out of the way first.
   const int reads = fcntl(there[0], F_DUPFD_CLOEXEC, 10), writes = fcntl(back[1], F_DUPFD_CLOEXEC, 10);
   posix_spawn_file_actions_adddup2(&files, reads, 3);
   posix_spawn_file_actions_adddup2(&files, writes, 4);

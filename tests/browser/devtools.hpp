@@ -1,4 +1,4 @@
-// A headless Chromium controlled over its DevTools pipe, for pages that must not run a test's own scripts.
+// Controls a headless Chromium over its DevTools pipe, for pages into which a test must not load its own scripts.
 #pragma once
 
 #include <cstdint>
@@ -12,28 +12,28 @@
 
 namespace feedmill::test {
 
-/// Killed with the object, all of its processes, and its profile removed. Sandbox off, because tests run as root too:
-/// only for pages of our own.
+/// Destruction kills all of Chromium's processes and removes its profile. Runs without a sandbox, because tests may run
+/// as root: use it for our own pages only.
 class DevTools {
  public:
-  /// Starts it with one empty tab. No name leads anywhere but the addresses of 127.0.0.0/8. Throws std::runtime_error.
+  /// Starts Chromium with an empty tab. Only addresses in 127.0.0.0/8 are reachable. Throws std::runtime_error.
   explicit DevTools(const std::filesystem::path& program);
   ~DevTools();
   DevTools(const DevTools&) = delete;
   DevTools& operator=(const DevTools&) = delete;
 
-  /// Carries out a command in the tab; throws std::runtime_error when it is refused, or not answered for a minute.
+  /// Executes a command in the tab; throws std::runtime_error if it fails or gets no answer within a minute.
   boost::json::object call(std::string_view method, boost::json::object parameters = {});
-  /// Opens an address and waits until it has loaded.
+  /// Opens a URL and waits until it has loaded.
   void open(const std::string& url);
-  /// The value of an expression in the page; the page's own policy does not stop it.
+  /// The value of an expression evaluated in the page, regardless of the page's own policy.
   boost::json::value evaluate(const std::string& expression);
-  /// As a phone or a desk shows it, light or dark.
+  /// Emulates a screen of this size, in the light or dark colour scheme.
   void look(int width, int height, bool dark);
-  /// The whole page as PNG.
+  /// Writes a screenshot as PNG, of the whole page or of the visible part.
   void screenshot(const std::filesystem::path& file, bool whole_page = true);
 
-  /// What the tab told of itself, since the last call: {"method":…,"params":…}.
+  /// The tab's events since the last call: {"method":…,"params":…}.
   std::vector<boost::json::object> events();
 
  private:

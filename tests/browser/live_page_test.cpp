@@ -1,4 +1,4 @@
-// The live stream's page, deploy/examples/live.html, in a real browser with a worker that pushes out.
+// The live stream's example page, deploy/examples/live.html, in a real browser with a worker that pushes out.
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -66,7 +66,7 @@ class LivePageInBrowser : public testing::Test {
   }
 
   std::string text(const std::string& expression) { return json::value_to<std::string>(browser->evaluate(expression)); }
-  /// Titles that the page shows, newest first, with commas.
+  /// Titles on the page, newest first, separated by commas.
   std::string titles() {
     return text("[...document.querySelectorAll('#posts a')].map(title => title.textContent).join()");
   }
@@ -85,7 +85,7 @@ class LivePageInBrowser : public testing::Test {
   std::unique_ptr<DevTools> browser;
 };
 
-// On another server than the stream; what posts say is text.
+// The page and the stream are on different servers; posts are shown as text.
 TEST_F(LivePageInBrowser, ShowsPostsAsTheyComeAndNothingOfThemRuns) {
   std::ifstream file(page);
   HttpServer site;
@@ -102,7 +102,8 @@ TEST_F(LivePageInBrowser, ShowsPostsAsTheyComeAndNothingOfThemRuns) {
   EXPECT_TRUE(titles().ends_with(",second")) << titles();
 }
 
-// As a file, which scripts/run --push-out names: whatever came while the worker was away is shown, and nothing twice.
+// Opened as a file, as scripts/run --push-out suggests: posts that came while the worker was away are shown, none
+// twice.
 TEST_F(LivePageInBrowser, ContinuesAfterItsLastEventWhenTheServerIsBack) {
   browser->open("file://" + page.string() + "?events=" + percent_encoded(stream));
   ASSERT_TRUE(is_connected());
@@ -117,7 +118,7 @@ TEST_F(LivePageInBrowser, ContinuesAfterItsLastEventWhenTheServerIsBack) {
   ASSERT_TRUE(comes_to("fourth,third,second")) << titles();
 }
 
-// The server says 410 of the place where it was.
+// The server answers 410 for the page's position.
 TEST_F(LivePageInBrowser, RestartsWithANoteIfPostsWereMissed) {
   browser->open("file://" + page.string() + "?events=" + percent_encoded(stream));
   ASSERT_TRUE(is_connected());

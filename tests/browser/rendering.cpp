@@ -14,7 +14,7 @@ namespace {
 namespace json = boost::json;
 
 constexpr std::size_t batch_size = 512;
-constexpr std::chrono::minutes patience{2};  // with one batch
+constexpr std::chrono::minutes patience{2};  // per batch
 
 std::string read_file(const std::filesystem::path& path) {
   std::ifstream file(path, std::ios::binary);
@@ -24,7 +24,7 @@ std::string read_file(const std::filesystem::path& path) {
   return content.str();
 }
 
-// A GIF of one pixel.
+// A one-pixel GIF.
 constexpr std::string_view picture(
     "GIF89a\1\0\1\0\x80\0\0\0\0\0\xff\xff\xff!\xf9\4\1\0\0\0\0,\0\0\0\0\1\0\1\0\0\2\2D\1\0;", 43);
 
@@ -32,8 +32,8 @@ constexpr std::string_view picture(
 
 Rendering::Rendering(std::filesystem::path chromium, const std::filesystem::path& dompurify, Source source)
     : chromium_(std::move(chromium)), source_(std::move(source)) {
-  // The page's policy stops nothing. It makes the browser report every script that is not one of the page's own files,
-  // in the frames too, whatever it would have done.
+  // A report-only policy: it blocks nothing and makes the browser report every script that is not one of the page's own
+  // files, also in frames.
   const std::string policy = "script-src 'self'";
   const auto serve = [&](const std::string& path, const std::string& type, const std::filesystem::path& file) {
     server_.serve(path, Response{.headers = {{"Content-Type", type}, {"Content-Security-Policy-Report-Only", policy}},

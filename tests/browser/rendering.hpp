@@ -16,36 +16,36 @@
 
 namespace feedmill::test {
 
-/// Markup to be rendered, and where it comes from.
+/// Markup to render, and its origin.
 struct Rendered {
   std::string html;
   HtmlPolicy policy = HtmlPolicy::strict;
-  std::string source;  ///< for people: the vector
+  std::string source;  ///< shown in failures: the vector
 };
 
-/// Something in a page that its policy has no place for.
+/// Something in a page that its policy does not allow.
 struct Finding {
   Rendered rendered;
-  std::string context;  ///< div, td, template; "" when it does not matter
+  std::string context;  ///< div, td, template; "" = any
   std::string kind;     ///< execution, element, attribute, url, style, node, markers, grammar, purify, unfinished
   std::string detail;
 };
 
-/// Serves the page, its scripts and one batch after the other; answers every other request by a picture, so that what
-/// waits for one to load or to fail gets its event.
+/// Serves the page, its scripts and one batch after another; answers every other request with a picture, so that
+/// elements that wait for a load or an error get their event.
 class Rendering {
  public:
-  /// The next markup to render, nothing at the end; called on the server's thread.
+  /// Returns the next markup to render, nothing at the end; called on the server's thread.
   using Source = std::function<std::optional<Rendered>()>;
 
   Rendering(std::filesystem::path chromium, const std::filesystem::path& dompurify, Source source);
 
-  /// Runs a browser over all of it. Throws std::runtime_error when the browser ends or says nothing for two minutes.
+  /// Renders everything in a browser. Throws std::runtime_error if the browser ends or reports nothing for two minutes.
   void run();
 
-  std::size_t outputs = 0;                     ///< how many markups were rendered,
-  std::size_t documents = 0;                   ///< and how often, over all contexts
-  std::map<std::string, std::size_t> kinds{};  ///< how many findings of each kind; the first of them:
+  std::size_t outputs = 0;                     ///< number of markups rendered
+  std::size_t documents = 0;                   ///< number of renderings, over all contexts
+  std::map<std::string, std::size_t> kinds{};  ///< number of findings by kind; `findings` has the first of them
   std::vector<Finding> findings{};
 
  private:
@@ -54,7 +54,7 @@ class Rendering {
 
   const std::filesystem::path chromium_;
   const Source source_;
-  std::mutex mutex_;  ///< over all below and the results
+  std::mutex mutex_;  ///< guards the members below and the results
   std::condition_variable changed_;
   std::vector<Rendered> batch_;
   std::string failed_;

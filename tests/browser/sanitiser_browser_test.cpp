@@ -49,10 +49,10 @@ SanitiseOptions options_for(HtmlPolicy policy, bool xhtml) {
   return options;
 }
 
-// Sanitises vectors by both policies, as HTML and as XHTML, and passes on outputs that have not been rendered before.
+// Sanitises vectors by both policies, as HTML and as XHTML, and returns outputs that have not been rendered before.
 class Outputs {
  public:
-  /// `vector(i)` for i < count; each as both, or every other one as the one or the other.
+  /// `vector(i)` for i < count; each as HTML and XHTML, or alternating between the two.
   Outputs(std::size_t count, bool as_both, std::function<std::string(std::size_t)> vector)
       : count_(count), as_both_(as_both), vector_(std::move(vector)) {}
 
@@ -87,7 +87,7 @@ class Outputs {
   std::unordered_set<std::string> seen_;
 };
 
-// What a browser must not find; the first of each kind are shown.
+// Renders everything and expects no findings; shows the first of each kind.
 void expect_clean(Rendering& rendering, std::size_t vectors) {
   EXPECT_NO_THROW(rendering.run());
   EXPECT_GT(rendering.outputs, vectors / 3);
@@ -109,7 +109,7 @@ void expect_clean(Rendering& rendering, std::size_t vectors) {
             << " removed by DOMPurify\n";
 }
 
-// The findings that the page must report for unsanitised markup: proof that the check works.
+// Findings that the page must report for unsanitised markup, which proves that the check works.
 struct RawCase {
   const char* markup;
   HtmlPolicy policy;
@@ -161,7 +161,7 @@ TEST_F(InBrowser, ThePageDetectsUnsafeMarkup) {
   rendering.run();
   EXPECT_EQ(rendering.outputs, std::size(raw_cases));
   for (const RawCase& raw : raw_cases) {
-    std::map<std::string, std::set<std::string>> contexts;  // of each kind
+    std::map<std::string, std::set<std::string>> contexts;  // by kind
     for (const Finding& found : rendering.findings) {
       if (found.rendered.html == raw.markup) contexts[found.kind].insert(found.context);
     }
@@ -199,7 +199,7 @@ TEST(Vectors, AreNotChangedBySanitisingAgain) {  // SECURITY S8, without a brows
   }
 }
 
-/// Stored fields rendered as the README asks: fields of an HTML type unchanged, all others escaped.
+/// Stored fields, rendered as the README says: fields of an HTML type unchanged, all others escaped.
 std::vector<Rendered> shown_texts() {
   std::vector<Rendered> shown;
   std::unordered_set<std::string> seen;

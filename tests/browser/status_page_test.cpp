@@ -1,5 +1,5 @@
-// The status page of a running worker in a real browser, with markup in every field that comes from outside (SECURITY
-// O4): nothing runs, nothing leaves, all can be read.
+// The status page of a running worker in a real browser, with markup in every field of outside origin (SECURITY O4):
+// nothing runs, nothing is loaded from elsewhere, everything is legible.
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -22,7 +22,7 @@ namespace {
 
 namespace json = boost::json;
 
-/// Ends elements, attributes, comments and quotes, runs scripts in four ways and asks for things elsewhere.
+/// Ends elements, attributes, comments and quotes, runs scripts in several ways, and requests foreign resources.
 const std::string poison =
     "x'\"`--></title></bdi></a></p></td></style></svg><script>window.ran=1;fetch('//canary.example/s')</script>"
     "<img src=//canary.example/i onerror=window.ran=2><svg onload=window.ran=3><iframe srcdoc='<script>parent.ran=4"
@@ -59,7 +59,7 @@ std::string hostile_feed() {
   return feed + "<item><title>" + long_word + "</title><guid>" + long_word + "</guid></item></channel></rss>";
 }
 
-/// Faults of the open page, found in its elements; "" if there are none.
+/// JavaScript that returns the faults found in the open page's elements; "" if there are none.
 constexpr const char* inspection = R"js((() => {
   const wrong = [];
   const note = what => { if (wrong.length < 20) wrong.push(what); };
@@ -129,7 +129,7 @@ class StatusPageInBrowser : public testing::Test {
   const std::filesystem::path chromium = find_chromium();
 };
 
-/// All that was asked for anywhere else than `origin`, and what a policy stopped.
+/// Requests to other origins than `origin`, and everything that a policy blocked.
 std::string foreign(DevTools& browser, const std::string& origin) {
   std::string found;
   for (const json::object& event : browser.events()) {
@@ -147,7 +147,7 @@ std::string foreign(DevTools& browser, const std::string& origin) {
   return found;
 }
 
-TEST_F(StatusPageInBrowser, RunsNothingAsksForNothingAndCanBeReadByAll) {
+TEST_F(StatusPageInBrowser, RunsNothingLoadsNothingAndIsLegible) {
   World world;
   world.http.serve("/feed.xml", Response{.body = hostile_feed()});
   world.http.serve("/broken",
@@ -216,7 +216,7 @@ TEST_F(StatusPageInBrowser, RunsNothingAsksForNothingAndCanBeReadByAll) {
       for (const int width : {360, 1280}) {
         browser.look(width, 900, dark);
         browser.open(origin + path);
-        // Folded details are checked too.
+        // Check folded details, too.
         browser.evaluate("for (const one of document.querySelectorAll('details')) one.open = true");
         const std::string where = name + (dark ? " dark " : " light ") + std::to_string(width);
         EXPECT_EQ(json::value_to<std::string>(browser.evaluate(inspection)), "") << where;
@@ -227,15 +227,15 @@ TEST_F(StatusPageInBrowser, RunsNothingAsksForNothingAndCanBeReadByAll) {
       }
     }
   }
-  // Meant for programs, shown as text, whatever the content.
+  // Meant for programs, shown as text whatever the content.
   for (const std::string path : {"/status.json", "/explain?url=%3Cscript%3Ewindow.ran=13%3C/script%3E"}) {
     browser.open(origin + path);
     EXPECT_TRUE(browser.evaluate("window.ran === undefined && document.scripts.length === 0").as_bool()) << path;
   }
 }
 
-// The README's pictures: the page with the sample publisher of scripts/run. FEEDMILL_PICTURES=docs/images takes the
-// pictures again.
+// The README's pictures: the page with the sample publisher of scripts/run. FEEDMILL_PICTURES=docs/images takes them
+// again.
 TEST_F(StatusPageInBrowser, IsPicturedWithTheSamplePublisher) {
   World world;
   const std::string scratch = fmt::format("{}/pictures-{}-", testing::TempDir(), getpid());

@@ -28,7 +28,7 @@ std::string escaped(std::string_view text) {
 
 struct Format {
   std::string_view head, between, end;
-  std::vector<std::string_view> of_feed, of_entry;  ///< elements
+  std::vector<std::string_view> of_feed, of_entry;  ///< elements with texts
 };
 
 std::vector<Format> formats() {
@@ -52,7 +52,7 @@ std::vector<Format> formats() {
             "m:copyright", "d:subject", "i:summary", "comments", "z:anything", "author", "guid"}}};
 }
 
-/// The fields of a record as its readers see them: those with a type, and all others, which are text.
+/// Adds the fields of a record as readers see them: fields with a type, and all others, which are text.
 void add_fields(std::vector<StoredText>& texts, const Fields& fields, const std::string& source) {
   for (const auto& [name, value] : fields) {
     if (name.ends_with("_type")) continue;

@@ -6,19 +6,20 @@
 
 namespace feedmill::test {
 
-/// A stored field that may hold markup, or that readers show together with one.
+/// A stored field that may hold markup, or that readers show together with such a field.
 struct StoredText {
   std::string field;  ///< as in Entry:<n> and Feed:<feed_url>
-  std::string type;   ///< of its `…_type`; "" when there is none
+  std::string type;   ///< value of the field's `…_type`; "" if there is none
   std::string value;
-  std::string source;  ///< for people: the type declared and where it stood
+  std::string source;  ///< shown in failures: the declared type and its place
 };
 
-/// Spellings of types in documents: parameters, case, spaces, commas, unknown, full-width, several.
+/// Spellings of types in documents: with parameters, in other case, with spaces or commas, unknown, full-width,
+/// several.
 std::vector<std::string> declared_types();
 
-/// All of them × all places of a text in Atom and RSS × markup that runs, escaped, in CDATA and inline, and longer than
-/// any cap: what feed_fields() and entry_record() store of it.
+/// All declared types × all places of a text in Atom and RSS × active markup, escaped, in CDATA and inline, and longer
+/// than any limit: the fields that feed_fields() and entry_record() store.
 std::vector<StoredText> stored_texts();
 
 }  // namespace feedmill::test

@@ -34,11 +34,11 @@ constexpr std::array handlers = {
     "onsearch"sv,  "onselect"sv,       "onstart"sv,     "onsubmit"sv,      "ontoggle"sv,    "ontransitionrun"sv,
     "onunload"sv,  "onwebkitfoo"sv,    "onwheel"sv,     "style"sv,         "srcdoc"sv,      "formaction"sv};
 
-// Between a name and the next attribute.
+// Separators between a name and the next attribute.
 constexpr std::array separators = {" "sv,        "/"sv,      "\n"sv,   "\t"sv,     "\f"sv,   " / "sv,
                                    " x=\"y\""sv, " x='>'"sv, "\r\n"sv, " \"\" "sv, " =x "sv, "//"sv};
 
-// A value and its quotes: the second half follows the value.
+// What surrounds an attribute's value: `before` starts it, `after` ends it.
 struct Quotes {
   std::string_view before, after;
 };
@@ -51,7 +51,7 @@ constexpr std::array calls = {
     "alert(1)"sv,       "top.alert(1)"sv,        "confirm`1`"sv,      "&#97;lert(1)"sv, "alert&lpar;1&rpar;"sv,
     "a\\u006cert(1)"sv, "javascript:alert(1)"sv, "[1].find(alert)"sv, "throw 1"sv};
 
-// Elements whose content has parsing rules of its own.
+// Elements with special parsing rules for their content.
 constexpr std::array containers = {
     "annotation-xml"sv, "applet"sv,        "button"sv, "caption"sv,  "comment"sv,   "desc"sv,    "details"sv,
     "dialog"sv,         "foreignObject"sv, "form"sv,   "frameset"sv, "head"sv,      "iframe"sv,  "listing"sv,
@@ -171,7 +171,7 @@ std::string number(unsigned value, unsigned radix) {
   return digits;
 }
 
-// A scheme and its colon in one of the ways that browsers, old and new, take for it, or do not.
+// A scheme and its colon, spelt in one of the ways that browsers, old and new, accept or do not.
 constexpr int spellings = 18;
 std::string spelled(std::string_view scheme, int spelling) {
   const std::string_view head = scheme.substr(0, scheme.size() / 2), tail = scheme.substr(scheme.size() / 2);
@@ -221,7 +221,7 @@ std::string spelled(std::string_view scheme, int spelling) {
   }
 }
 
-// Content of one kind that seems to end the other: only a parser that knows both kinds sees where the payload stands.
+// Content that seems to end inside content of another kind: only a parser that knows both kinds finds the payload.
 constexpr int nestings = 8;
 std::string nested(std::string_view outer, std::string_view inner, int nesting) {
   const std::string open = join({"<", outer, "><", inner, ">"});
@@ -345,7 +345,7 @@ std::vector<std::string> cheat_sheet_vectors() {
 
 std::vector<std::string> systematic_vectors() {
   std::vector<std::string> vectors;
-  std::size_t turn = 0;  // goes round the smaller tables
+  std::size_t turn = 0;  // cycles through the smaller tables
   for (const std::string_view element : elements) {
     for (const std::string_view handler : handlers) {
       const Quotes& around = quotes[turn % quotes.size()];

@@ -7,15 +7,16 @@
 
 namespace feedmill::test {
 
-/// The shapes of public collections, from data/cheat_sheet.txt. Bytes as an attacker sends them: neither valid UTF-8
-/// nor free of NUL.
+/// Vectors of public collections, from data/cheat_sheet.txt. Raw bytes as an attacker sends them: may be invalid UTF-8
+/// and contain NUL.
 std::vector<std::string> cheat_sheet_vectors();
 
-/// Every combination of a few tables: elements with handlers, spellings of schemes in all attributes that take a URL,
-/// what ends one kind of content inside of another, CSS, srcset. Always the same ones.
+/// Every combination of a few tables: elements with handlers, spellings of schemes in all URL attributes, endings of
+/// one kind of content inside another, CSS, srcset. Deterministic.
 std::vector<std::string> systematic_vectors();
 
-/// One of endlessly many, put together at random from pieces of the above; the same for the same seed.
+/// One of an unlimited number of vectors, randomly assembled from pieces of the systematic ones; deterministic by
+/// `seed`.
 std::string generated_vector(std::uint64_t seed);
 
 }  // namespace feedmill::test

@@ -1,4 +1,4 @@
-"""Feeds come, change, lose posts, move, change their guids and fail; one after another, so that all is in one order."""
+"""Feeds are added, change, lose posts, move, change their guids and fail, one after another in a defined order."""
 import corpus
 from feeds import (ATOM, BARE, BROKEN, BUSY, CDF, DOWN, GAP, GONE, IDS, JSON, LOST, NEW, OLD, RDF, RSS, TRIM, XML)
 
@@ -44,7 +44,7 @@ def trim(it, told):
     strict = {"FEEDMILL_RETENTION_STRICT": "true"}
     it.origin.serve(TRIM, corpus.rss(corpus.numbered("t", 4, 8)), Content_Type=XML)
     it.refresh(told, TRIM, **strict)
-    it.origin.serve(TRIM, corpus.rss(corpus.numbered("t", 1, 9)), Content_Type=XML)  # trimmed ones do not return
+    it.origin.serve(TRIM, corpus.rss(corpus.numbered("t", 1, 9)), Content_Type=XML)  # trimmed posts do not return
     it.refresh(told, TRIM, **strict)
     it.refresh(told, TRIM, FEEDMILL_SIGNALS_DELETED="true", FEEDMILL_RETENTION_ENTRIES="1", **strict)
     told.run("expire", TRIM, "--limit", "2", "--dry-run")
@@ -69,7 +69,7 @@ def move(it, told):
     told.both("move", OLD, "http://newer.example/feed")
     it.origin.serve("http://newer.example/feed", status=302, Location="http://new.example/feed")
     it.refresh(told, OLD)
-    # A ring, one hop too many, and a way to where nobody may go.
+    # A redirect loop, a redirect to a forbidden address, and one to an unsupported scheme.
     ways = {"ring": "http://ring.example/feed", "inside": "http://10.0.0.1/feed", "odd": "ftp://x.example/"}
     for name, way in ways.items():
         url = f"http://{name}.example/feed"

@@ -1,11 +1,11 @@
-"""The sample feeds: small ones of each format, and what becomes of them later."""
+"""The sample feeds: small ones of each format, and their later versions."""
 from xml.sax.saxutils import escape
 
 PICTURE = "http://rss.example/p.png"
 
 
 def rss(posts, title="Sample", more="", start=0):
-    """An RSS 2.0 document of (guid, title, link) from the newest to the oldest, a day between two."""
+    """An RSS 2.0 document of (guid, title, link), newest first, published a day apart."""
     items = ""
     for place, (guid, name, link) in enumerate(posts):
         day = start + len(posts) - place
@@ -66,7 +66,7 @@ def atom(edited=False, links=""):
 
 
 def pushed(posts, links):
-    """What a hub sends of the Atom feed: (id, title, date)."""
+    """The Atom feed's document as a hub pushes it, with entries (id, title, date)."""
     entries = "".join(f"<entry><id>{name}</id><title>{title}</title><updated>{date}</updated>"
                       f"<link href='{title}'/></entry>" for name, title, date in posts)
     return (f'<feed xmlns="http://www.w3.org/2005/Atom" xml:base="http://atom.example/b/"><id>urn:atom</id>'

@@ -1,4 +1,4 @@
-"""What the parser makes of documents: of the samples word for word, of many others the hash of it."""
+"""The parser's output: in full for the samples, as a hash for many other documents."""
 import hashlib
 import json
 import subprocess
@@ -32,7 +32,7 @@ def samples(world, masks):
 
 
 def hashes(world, paths, base):
-    """A line for each file: the exit code and the hash of what is printed."""
+    """A line for each file: the exit code and the hash of the output."""
     asked = "".join(json.dumps({"argv": ["--url", "http://document.example/", str(path)]}) + "\n" for path in paths)
     done = subprocess.run([world.program, "parse", "--pipe"], input=asked.encode(), capture_output=True, check=True,
                           timeout=300)
@@ -52,4 +52,4 @@ def observe(world, masks):
     ours = files("tests/data", "tests/fuzz/corpus/read_feed_fuzz", "tests/fuzz/corpus/salvage_fuzz")
     cases = [path for path in files(CASES) if "files" in path.parts]
     return {"samples.txt": samples(world, masks), "documents.txt": hashes(world, ours, SOURCE / "tests"),
-            "conformance.txt": hashes(world, cases, SOURCE / CASES) if cases else None}  # None: they are not here
+            "conformance.txt": hashes(world, cases, SOURCE / CASES) if cases else None}  # None: not in this tree

@@ -5,7 +5,7 @@ from transcript import Transcript, read_text
 
 
 def verbs_of(text):
-    """The verbs that a help lists, under the headings of their groups."""
+    """The verbs listed in a help text, under the headings of their groups."""
     parts = re.findall(r"^(?!Options|Configuration|Arguments|Keys|Fields|Example)[A-Z].*:\n((?:  .*\n)+)", text, re.M)
     return [name for part in parts for name in re.findall(r"^  ([a-z][a-z-]*) ", part, re.M)]
 
@@ -18,12 +18,12 @@ def all_verbs(world, verb=()):
 
 
 def without_last_lines(text):
-    """How many blank ones end a help differs between versions of CLI11."""
+    """Normalises the blank lines at the end of a help text, which differ between versions of CLI11."""
     return re.sub(r"\n+\Z", "\n", text)
 
 
 def wrong_lines(world, masks, verbs):
-    """No argument, an option that there is not, a value that is none: of every verb."""
+    """For every verb: no argument, an unknown option, an invalid value."""
     told = Transcript(world, masks, without_last_lines)
     told.run()
     told.run("lits")
@@ -34,7 +34,7 @@ def wrong_lines(world, masks, verbs):
     told.run("list", "--redis", "unix:/nowhere/redis.sock", "--json")
     told.run("list", "--redis", "nonsense")
     for verb in verbs:
-        # `run`, `tail`, `top` and `trace` would not end by themselves.
+        # `run` and `tail` would not end by themselves; the other excluded verbs succeed without arguments.
         if verb and verb not in [("run",), ("tail",), ("man",), ("doctor",), ("stats",), ("plan",), ("completion",)]:
             told.run(*verb)
         if verb:
@@ -160,7 +160,7 @@ def configuration(world, masks):
     told.run("config", "check", FEEDMILL_FLOOR="2", FEEDMILL_FLOR="1h", FEEDMILL_EGRESS_ALLOW="300.0.0.1",
              FEEDMILL_REDIS_URL="http://x/", FEEDMILL_RETENTION_BYTES="-1", FEEDMILL_ADMIN_LISTEN="x")
     world.environment = saved
-    # What the reader of TOML says of broken syntax, and how many processors there are.
+    # The TOML parser's wording of syntax errors, and the number of CPUs.
     text = re.sub(r"Error while parsing[^\n\"]*(?:\"[^\n\"]*)?(?=\n|\"})", "<syntax error>", str(told))
     return re.sub(r'(worker.cpu_threads(?: = |","value":"))\d+', r"\1<processors>", text)
 
@@ -209,12 +209,12 @@ x = 1
 
 
 def about(world, masks):
-    """Versions are all that differs: which libraries are named is not."""
+    """Masks the versions of libraries, but not their names."""
     told = Transcript(world, masks)
     told.run("--version")
     told.run("--version", "--json")
     text = re.sub(r"(?m)^([a-zA-Z]\S+) [0-9].*$", r"\1 <version>", str(told))
-    text = re.sub(r'hiredis_ssl <version>\n|"hiredis_ssl":"[^"]*",', "", text)  # Debian 12 has none
+    text = re.sub(r'hiredis_ssl <version>\n|"hiredis_ssl":"[^"]*",', "", text)  # not in Debian 12
     text = re.sub(r'"libcurl_features":\[[^\]]*\]', '"libcurl_features":[…]', text)
     return re.sub(r'":"[0-9][^"]*"', '":"<version>"', text)
 

@@ -1,4 +1,4 @@
-"""What differs from run to run becomes a placeholder; all else stays as it is."""
+"""Replaces everything that differs between runs by placeholders."""
 import datetime
 import email.utils
 import re
@@ -14,7 +14,7 @@ class Masks:
         self.since, self.until = world.started - 2 * DAY, world.started + 100 * DAY
         self.records = {}  # id in the stream of signals -> its number
         self.host = socket.gethostname()
-        self.secrets = {}  # what is drawn at random -> its placeholder
+        self.secrets = {}  # random value -> its placeholder
         self.ports = {world.origin.port: "<origin>", world.names.port: "<names>"}
 
     def learn_records(self, ids):
@@ -46,12 +46,12 @@ class Masks:
     def text(self, text):
         text = text.replace(self.world.directory, "<dir>").replace(self.world.program, "<feedmill>")
         text = re.sub(r"\b(feedmill[/ ])" + re.escape(self.version), r"\1<version>", text)
-        text = text.replace("Couldn't connect to server", "Could not connect to server")  # libcurl's, by its version
+        text = text.replace("Couldn't connect to server", "Could not connect to server")  # depends on libcurl's version
         for secret, name in self.secrets.items():
             text = text.replace(secret, name)
         for port, name in self.ports.items():
             text = re.sub(rf"(?:(?<=[:\"\s])|(?<=%3A)){port}\b", name, text)
-        text = re.sub(r" Delayed by \d[\d.]* (s|min|h) so that feeds do not all come due together\.", "", text)  # by chance
+        text = re.sub(r" Delayed by \d[\d.]* (s|min|h) so that feeds do not all come due together\.", "", text)  # random
         text = re.sub(r"\b(1[6-9]\d{11})-\d+\b", self.record, text)
         text = re.sub(r'(?<!hash":")(?<![0-9a-f])[0-9a-f]{32}(?![0-9a-f])', "<id>", text)
         text = re.sub(r"v[0-9a-f]{4}(?=[0-9a-f]{27}(?:v|\b))", "v<rules>", text)
@@ -62,7 +62,7 @@ class Masks:
         text = re.sub(r"(configuration <code>)[0-9a-f]{16}", r"\1<hash>", text)
         text = re.sub(rf'(\bon |<bdi>|<td>|workers +\d+: |"host":"){re.escape(self.host)}\b', r"\1<host>", text)
         text = re.sub(r"<id>:\d+-\d+", "<claim>", text)
-        # How often a feed posts, seen from today, the interval that follows from it, and where in that it is due.
+        # How often a feed posts as of today, the resulting interval, and where in it the feed is due.
         text = re.sub(r"(?m)^rate = .*", "rate = <rate>", text)
         text = re.sub(r'("rate",)"[^"]*"', r'\1"<rate>"', text)
         text = re.sub(r'("new_per_week":)[0-9.eE+-]+', r"\1<rate>", text)
@@ -76,7 +76,7 @@ class Masks:
 
 
 def spans(text):
-    """How long something took, or is away."""
+    """Masks durations and ages."""
     text = re.sub(r"\b(in|for|since|after|up) \d[\d.]*\s?(ms|s|min|h|d)\b", r"\1 <span>", text)
     text = re.sub(r"\b\d[\d.]*\s?(ms|s|min|h|d) (ago|late)\b", r"<span> \2", text)
     text = re.sub(r"\(now\)", "(<span> ago)", text)
@@ -84,18 +84,18 @@ def spans(text):
     text = re.sub(r"\) now, ", r") <span> ago, ", text)
     text = re.sub(r"\b\d\.\d{3} s\b", "<span>", text)
     text = re.sub(r'("seconds":){[^}]*}', r"\1{<spans>}", text)
-    text = re.sub(r"(<span>(?: ago| late)?) {2,}", r"\1  ", text)  # what fills its column
+    text = re.sub(r"(<span>(?: ago| late)?) {2,}", r"\1  ", text)  # padding of the column
     return re.sub(r"(it was due <time>), <span> ago", r"\1", text)
 
 
 def steps(text):
-    """Of a trace: when each step was, and how long that took."""
+    """Masks the time and duration of each step of a trace."""
     text = re.sub(r"(?m)^ *\d+ ms  ", "<ms>  ", text)
     return spans(re.sub(r'"ms":\d+', '"ms":<ms>', text))
 
 
 def machine(text):
-    """What doctor finds out about where it runs."""
+    """Masks what doctor reports about its machine."""
     text = re.sub(r"(redis|valkey) \d[\d.]*, ", "redis <version>, ", text)
     text = re.sub(r"[\d.]+ [KMG]iB used", "<size> used", text)
     text = re.sub(r"\d+ files may be open", "<number> files may be open", text)
@@ -108,13 +108,13 @@ def in_any_order(text):
 
 
 def figures(text):
-    """Numbers of the moment, with their units."""
+    """Masks current numbers with their units."""
     text = re.sub(r"\b\d[\d.]*( (ms|s|min|h|d|B|KiB|MiB|GiB)\b)?|–", "<n>", spans(text))
     text = re.sub(r'(<tr>\n<th scope="row">at most <n></th>\n(?:(?!</tr>).*\n)+</tr>\n)\1+', r"\1", text)  # a busy machine
     return re.sub(r"\[[.#]*\]", "[<bar>]", text)
 
 
 def log_lines(text):
-    """Of several at once: each event, in whichever order."""
+    """Sorts log lines, because concurrent events come in any order."""
     text = re.sub(r'("(?:ms|[a-z_]+_ms|pid)":)[\d.E+-]+', r"\1<number>", text)
     return in_any_order(spans(text))

@@ -1,4 +1,4 @@
-"""What operators and users do: with feeds and entries, channels and notices, a damaged store and an archive."""
+"""Verbs of operators and users: feeds and entries, channels and notices, a damaged store, an archive."""
 import difflib
 import json
 import re
@@ -11,7 +11,7 @@ from world import Redis
 
 
 def operate(it, told):
-    """What changes feeds and entries by hand."""
+    """Changes feeds and entries by hand."""
     told.run("set", RSS, "keep=2", "interval_min=6h", "--dry-run")
     told.both("set", RSS, "keep=2", "interval_min=6h", "header.Accept-Language=de", "html_policy=raw")
     told.both("show", RSS)
@@ -109,7 +109,7 @@ def deliver(it, told):
 
 
 def mend(it, told):
-    """A store that something has damaged."""
+    """Detects and repairs a damaged store."""
     call = it.world.redis.call
     call("ZREM", RDF + ":sort", "Entry:7")
     call("HDEL", JSON + ":guidmap", "j2")
@@ -133,7 +133,7 @@ def mend(it, told):
 
 
 def archive(it, told):
-    """The store as a file, brought back into an empty one: the two are told apart line by line."""
+    """Exports the store and imports the file into an empty store; prints the differences between the two by line."""
     other = Redis(it.world.directory, "other")
     file = it.world.directory + "/store.jsonl"
     try:
@@ -155,7 +155,7 @@ def archive(it, told):
 
 
 def work(it, told):
-    """All feeds at once: in which order is not said."""
+    """All feeds at once, in no particular order."""
     told.run("refresh", "--all", "--defer", "--ignore-floor")
     told.run("run", "--once", "--log-level", "debug", mask=log_lines)
     told.run("run", "--once", "--no-ingest", mask=log_lines)

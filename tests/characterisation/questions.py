@@ -1,4 +1,4 @@
-"""What is asked of the store, of the origin, and of names and addresses without a proxy."""
+"""Queries to the store and to the origin, and names and addresses without a proxy."""
 import re
 
 import corpus
@@ -7,7 +7,7 @@ from masks import machine, steps
 
 
 def ask(it, told):
-    """Questions, as text and as JSON."""
+    """Queries, as text and as JSON."""
     for flags in ([], ["--state", "failing"], ["--state", "gone"], ["--host", "rss.example"], ["--due"]):
         told.both("list", *flags)
     told.run("list", "--color", "always")
@@ -44,7 +44,7 @@ def ask(it, told):
 
 
 def look(it, told):
-    """What asks the origin and stores nothing."""
+    """Verbs that contact the origin and store nothing."""
     it.origin.serve(PAGE, corpus.PAGE, Content_Type="text/html")
     it.origin.serve(PAGE + "news.xml", corpus.rss(corpus.numbered("n", 1, 2)), Content_Type=XML)
     it.origin.serve(PAGE + "atom.xml", corpus.atom(), Content_Type=XML)
@@ -67,7 +67,7 @@ def look(it, told):
 
 
 def go_directly(it, told):
-    """Without a proxy: names are looked up, and what may be connected to is decided here."""
+    """Without a proxy: the program resolves names and decides itself which addresses it may connect to."""
     here = f"http://direct.example:{it.origin.port}"
     it.origin.serve("http://direct.example/feed", corpus.rss(corpus.numbered("n", 1, 2)), Content_Type=XML)
     it.origin.serve("http://direct.example/inside", status=302, Location="http://inside.example/")
@@ -79,7 +79,7 @@ def go_directly(it, told):
     told.both("check", here + "/inside")
     told.both("check", "http://inside.example/feed")
     told.both("check", "http://unknown.example/feed")
-    told.run("check", f"http://direct.example:{it.world.names.port}/feed")  # nobody listens there
+    told.run("check", f"http://direct.example:{it.world.names.port}/feed")  # nothing listens there
     told.run("check", "http://169.254.169.254/latest/meta-data")
     told.run("check", "http://direct.example:22/")
     told.both("discover", here + "/page")
@@ -93,7 +93,7 @@ def go_directly(it, told):
 
 
 def schedule(text):
-    """What is due when follows from the clock."""
+    """Masks figures that depend on the clock."""
     lines = "hour \\d+|requests|latest poll|busiest second|conditional|early polls|needs|received"
     text = re.sub(rf"(?m)^((?:{lines}) +)\d.*", r"\1<figures>", text)
     text = re.sub(r"(?m)^(busy host +)\S+: \d+ requests", r"\1<host>: <number> requests", text)

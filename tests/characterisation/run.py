@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""What the program does, written down: every verb, and all of Redis after a sample of feeds has come and changed.
+"""Records the program's behaviour: the output of every verb, and all of Redis after sample feeds were added
+and changed.
 
     run.py PROGRAM [--update]      compares with expected/, or writes it
 """
@@ -18,7 +19,7 @@ EXPECTED = pathlib.Path(__file__).resolve().parent / "expected"
 
 
 def observe(program):
-    """The text of each file, by its name; None: it cannot be said here."""
+    """The text of each file by name; None: it cannot be determined here."""
     world = World(program)
     try:
         version = world.run("--version").stdout.decode().split()[1]

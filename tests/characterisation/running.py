@@ -1,4 +1,4 @@
-"""A worker that goes on: feeds that are pushed, and what can be seen of it from outside."""
+"""A running worker: feeds that are pushed, and everything that can be observed from outside."""
 import hmac
 import http.client
 import json
@@ -13,7 +13,7 @@ from world import wait_for
 
 
 def push(it, told):
-    """It subscribes, is verified, is sent a post; then it is looked at."""
+    """The worker subscribes, is verified and gets a post; then its pages and metrics are read."""
     hub, feed, callback = "https://hub.example/hub", "https://push.example/feed", "http://callback.example"
     links = f'<link rel="hub" href="{hub}"/><link rel="self" href="{feed}"/>'
     it.origin.serve(feed, corpus.atom(links=links), Content_Type="application/atom+xml")
@@ -29,7 +29,7 @@ def push(it, told):
     it.masks.ports |= {int(admin.group(2)): "<admin>", int(listener.group(2)): "<callbacks>"}
 
     def ask(method, path, body=b"", **headers):
-        """Of the callback listener, as a hub that reaches it through what stands before it."""
+        """Sends a request to the callback listener, as a hub does through a reverse proxy."""
         status, text = request(listener.group(1), method, path, body, {"Host": "callback.example", **headers})
         lines = [f"{method} {path}", *(f"  {name}: {value}" for name, value in headers.items()), f"= {status} {text}"]
         told.say("\n".join(lines))
@@ -51,7 +51,7 @@ def push(it, told):
     state = "state:feed:" + feed
     token = it.world.redis.call("HGET", state, "push_token").decode()
     it.masks.secrets[token] = "<hash of the token>"
-    # An old post might have been trimmed before: only a new one is taken.
+    # An old post might be trimmed at once: only a new one is stored.
     now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() - 3600))
     pushed = corpus.pushed([("urn:4", "Pushed", now), ("urn:3", "Too old", "2014-03-01T12:00:00Z"),
                             ("urn:1", "Edited", "2014-03-04T12:00:00Z")], links).encode()
@@ -93,7 +93,7 @@ def push(it, told):
              "explain.json": "/explain" + query}
     for name, path in pages.items():
         it.seen["page_" + name] = page(it.masks.text(request(admin.group(1), "GET", path)[1]))
-    # Which host was slower, and which feed is due first, is of the moment.
+    # The slowest host and the feed due first vary between runs.
     overview = figures(it.seen["page_status.html"])
     it.seen["page_status.html"] = re.sub(r"\b(late|push)\.example", "<feed host>", overview)
     it.seen["page_feeds.html"] = "<tr>".join(sorted(it.seen["page_feeds.html"].split("<tr>")))
@@ -112,14 +112,15 @@ def request(address, method, path, body=b"", headers=None):
 
 
 def page(html):
-    """A tag a line; how many bars a curve has depends on the moment."""
+    """Puts each tag on its own line and drops the bars of curves, because their number varies."""
     html = re.sub(r">\d[\d.]* (ms|s|min)<", "><span><", html.replace(">now<", "><span> ago<"))
     lines = spans(html).replace("><", ">\n<").splitlines(True)
     return "".join(line for line in lines if not line.startswith("<rect"))
 
 
 def series(text):
-    """Names, labels and meanings of metrics, without values; in which order the series of one come is the library's."""
+    """Names, labels and help texts of metrics, without values; sorts the series of each, which the library does not
+    order."""
     lines, family = [], []
     for line in text.splitlines():
         if line.startswith("#"):
@@ -131,7 +132,7 @@ def series(text):
 
 
 def tree(value, path=""):
-    """JSON as lines, in its order; of a list the lines that its items have together."""
+    """JSON as lines, in order; for a list the combined lines of its items."""
     if isinstance(value, dict):
         inside = (tree(inner, f"{path}.{name}" if path else name) for name, inner in value.items())
         return "".join(inside) or f"{path} = {{}}\n"

@@ -1,4 +1,4 @@
-"""A sample of feeds comes, changes and goes, chapter by chapter; of each what was said, stored and asked for."""
+"""Sample feeds are added, change and are removed, by chapters; each records output, stored data and requests."""
 import re
 
 import changes
@@ -9,7 +9,7 @@ from masks import spans
 from store import Store
 from transcript import Transcript
 
-# Those of the second list do several things at once: in which order the origin is asked is not said.
+# Chapters of the second list do several things at once: the order of requests to the origin is undefined.
 IN_ORDER = [changes.ingest, changes.edit, changes.trim, changes.move, changes.rekey, changes.fail, questions.ask,
             questions.look, questions.go_directly, operations.operate, operations.deliver, operations.mend,
             operations.archive]
@@ -23,7 +23,7 @@ class Scenario:
         self.seen = {}
 
     def tell(self, chapter, in_order):
-        """What the verbs said, what Redis holds after them that it did not before, and what the origin was asked."""
+        """Records the output of a chapter's verbs, the changes in Redis, and the requests to the origin."""
         told = Transcript(self.world, self.masks, spans, self.store.learn)
         since = len(self.origin.requests)
         chapter(self, told)
@@ -38,7 +38,7 @@ class Scenario:
         told.run("refresh", url, "--ignore-floor", **more)
 
     def age(self, url, field, hours=25):
-        """As if what a feed's state tells by this field had been so long ago."""
+        """Moves a time in a feed's state `hours` back."""
         def earlier(match):
             return str(int(match.group()) - hours * 3600 * 1000)
         key = "state:feed:" + url
@@ -51,7 +51,7 @@ CURLS_OWN = ("host", "proxy-connection", "connection")
 
 
 def request_text(method, url, headers, body):
-    """Without the headers that most requests have alike: of these, see common_headers()."""
+    """A request without the headers that most requests share; common_headers() lists these."""
     text = f"{method} {url}\n"
     for name, value in headers:
         if name.lower() not in CURLS_OWN + COMMON:

@@ -1,4 +1,4 @@
-"""All of Redis as text, and what has become different since it was last looked at."""
+"""All of Redis as text, and the changes since the last look."""
 
 def text_of(value):
     return value.decode("utf-8", "backslashreplace").replace("\\", "\\\\").replace("\n", "\\n").replace("\r", "\\r")
@@ -9,7 +9,7 @@ def pairs(values):
 
 
 def whole(fields):
-    """Long values stand in pieces of 64 bytes, NAME NAME.1 NAME.2 …; pieces behind a shorter one are leftovers."""
+    """Joins values stored in pieces of 64 bytes, NAME NAME.1 NAME.2 …; pieces after a shorter one are leftovers."""
     values = dict(fields)
     for name, value in fields:
         number = 1
@@ -37,7 +37,7 @@ class Store:
         if kind == "set":
             return sorted(text_of(value) for value in call("SMEMBERS", key))
         if kind == "zset":
-            # Members of one score stand in the order of their names: so shall those of a time.
+            # Redis sorts members of equal score by name; do the same for members with the same masked time.
             scores = pairs(call("ZRANGE", key, 0, -1, "WITHSCORES"))
             rows = [(self.masks.text(text_of(score)), text_of(name)) for name, score in scores]
             if any(score == "<time>" for score, _ in rows):
@@ -45,7 +45,7 @@ class Store:
             return [f"{score}  {name}" for score, name in rows]
         if kind == "hash":
             fields = whole(pairs(call("HGETALL", key)))
-            if key == b"meta:store":  # figures that whoever leads has noted, or not yet
+            if key == b"meta:store":  # figures that the leader may not have stored yet
                 for name in (b"claimed", b"oldest_success"):
                     fields.pop(name, None)
             return sorted(f"{text_of(field)} = {text_of(value)}" for field, value in fields.items())
@@ -61,7 +61,7 @@ class Store:
                 for group in self.redis.call("XINFO", "GROUPS", key)]
 
     def learn(self):
-        """Numbers the records of the stream, so that what refers to one names it by its number."""
+        """Numbers the records of the stream, so that references to them are stable."""
         if self.redis.call("TYPE", "stream:signals") == b"stream":
             records = self.redis.call("XRANGE", "stream:signals", "-", "+")
             self.masks.learn_records(number.decode() for number, _ in records)
@@ -71,7 +71,7 @@ class Store:
         seen = {}
         for key in sorted(self.redis.call("KEYS", "*")):
             kind = self.redis.call("TYPE", key).decode()
-            if kind == "none" or key in (b"state:wake", b"lock:fleet"):  # it has expired since, or will: a hint of seconds
+            if kind == "none" or key in (b"state:wake", b"lock:fleet"):  # may have expired, or soon will
                 continue
             lines = [self.masks.text(line) for line in self.lines_of(key, kind)]
             name = self.masks.text(text_of(key))
@@ -88,7 +88,7 @@ class Store:
         return "".join(render(key, lines) for key, lines in self.read().items() if key != but)
 
     def changes(self):
-        """Keys that are new, gone or different; of a stream only the records that were added."""
+        """Keys that were added, removed or changed; for a stream only the added records."""
         now, before = self.read(), self.before
         text = ""
         for key in sorted(now.keys() | before.keys()):

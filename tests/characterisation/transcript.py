@@ -1,4 +1,4 @@
-"""Commands with what they said and how they ended."""
+"""Commands with their output and exit codes."""
 import pathlib
 import shlex
 import signal
@@ -14,7 +14,7 @@ def read_text(path):
 
 class Transcript:
     def __init__(self, world, masks, mask=lambda text: text, before=lambda: None):
-        """`mask`: for all verbs that have none of their own. `before` is called before what was said is masked."""
+        """`mask`: for verbs without their own mask. `before` is called before output is masked."""
         self.world, self.masks, self.mask, self.before = world, masks, mask, before
         self.parts = []
 
@@ -22,14 +22,14 @@ class Transcript:
         self.parts.append(self.masks.text(text).rstrip("\n") + "\n\n")
 
     def run(self, *arguments, stdin="", mask=None, **environment):
-        """The lines of stderr are marked, a missing end of line is told. `mask`: what this verb needs besides."""
+        """Marks lines of stderr, and a missing newline at the end. `mask`: additional mask for this verb."""
         done = self.world.run(*arguments, stdin=stdin, **environment)
         out, err = (text.decode("utf-8", "backslashreplace") for text in (done.stdout, done.stderr))
         self.write(arguments, environment, mask, out, err, done.returncode)
         return done
 
     def follow(self, until, *arguments, mask=None, **environment):
-        """A verb that goes on: interrupted when `until` finds in its output what it waits for."""
+        """Runs a verb that does not end by itself, until `until` accepts its output; then interrupts it."""
         follower = self.world.start(*arguments, **environment)
         wait_for(" ".join(arguments), lambda: until(follower.out()) or follower.process.poll() is not None)
         code = follower.stop(signal.SIGINT)
@@ -47,7 +47,7 @@ class Transcript:
         self.parts.append(text + f"= {code}\n\n")
 
     def both(self, *arguments, **more):
-        """As text, then as JSON."""
+        """Runs the verb with text output, then with --json."""
         self.run(*arguments, **more)
         return self.run(*arguments, "--json", **more)
 

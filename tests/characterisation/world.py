@@ -1,4 +1,4 @@
-"""A private Redis, an origin that says what it is told to say, and the program run against both."""
+"""A private Redis, an origin with scripted responses, and the program run against both."""
 import ctypes
 import http.server
 import os
@@ -13,12 +13,12 @@ import time
 
 
 class Redis:
-    """A server of its own on a Unix socket, and the little of its protocol that is needed to read everything back."""
+    """A private server on a Unix socket, and as much of its protocol as it takes to read everything back."""
 
     def __init__(self, directory, name):
         self.socket = os.path.join(directory, name + ".sock")
         self.url = "unix:" + self.socket
-        # Hashes that are kept as lists have their fields in the order in which they were written.
+        # Hashes encoded as lists keep their fields in the order of writing.
         lists = ["--hash-max-listpack-entries", "10000", "--hash-max-listpack-value", "1000000"]
         self.process = subprocess.Popen(
             ["redis-server", "--port", "0", "--unixsocket", self.socket, "--dir", directory, "--save", "",
@@ -66,7 +66,7 @@ class ErrorReply(Exception):
 
 
 class Origin:
-    """All hosts of the feeds: the program's proxy, so that names and addresses are the same in every run."""
+    """All hosts of the feeds, as the program's HTTP proxy, so that names and addresses are the same in every run."""
 
     def __init__(self, directory):
         self.certificate = os.path.join(directory, "certificate")
@@ -83,12 +83,12 @@ class Origin:
 
         class Handler(http.server.BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
-            host = "http://direct.example"  # what is asked without a proxy
+            host = "http://direct.example"  # origin of requests made without a proxy
 
             def handle_one_request(self):
                 try:
                     super().handle_one_request()
-                except (ConnectionError, ssl.SSLError):  # the program went away, as it may
+                except (ConnectionError, ssl.SSLError):  # the program may close the connection
                     self.close_connection = True
 
             def answer(self):
@@ -109,7 +109,7 @@ class Origin:
             do_GET = do_POST = answer
 
             def do_CONNECT(self):
-                """The rest of the connection is for that host."""
+                """The rest of the connection goes to that host."""
                 self.wfile.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
                 name, port = self.path.split(":")
                 self.host = ("https://" if port == "443" else "http://") + name
@@ -135,7 +135,7 @@ class Origin:
 
 
 class Names:
-    """A name server that knows what is in `addresses`, and of nothing else that there is such a name."""
+    """A DNS server that resolves the names in `addresses`; any other name does not exist."""
 
     def __init__(self, addresses):
         self.socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
@@ -156,7 +156,7 @@ class Names:
             labels.append(question[at + 1:at + 1 + question[at]].decode())
             at += 1 + question[at]
         address = self.addresses.get(".".join(labels).lower())
-        wanted = question[end:end + 2] == b"\0\1"  # an A record
+        wanted = question[end:end + 2] == b"\0\1"  # an A record is requested
         record = b"\xc0\x0c\0\1\0\1\0\0\0\x3c\0\4" + socket.inet_aton(address) if address and wanted else b""
         flags = b"\x81\x80" if address else b"\x81\x83"
         counts = b"\0\1" + (b"\0\1" if record else b"\0\0") + b"\0\0\0\0"
@@ -216,7 +216,7 @@ class World:
 
 
 class Worker:
-    """What goes on until it is told to stop; its output stands in files meanwhile."""
+    """A process that runs until it is stopped; its output goes to files."""
 
     def __init__(self, world, arguments, environment):
         self.paths = [os.path.join(world.directory, f"worker-{len(world.workers)}.{name}") for name in ("out", "err")]
@@ -243,12 +243,12 @@ class Worker:
 
 
 def end_with_us():
-    """Nothing is left behind when a test is killed."""
+    """Makes the child process die with its parent, so that a killed test leaves nothing running."""
     ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
 
 
 def wait_for(what, done):
-    """Polls until `done` says something true, for half a minute at most, and returns that."""
+    """Polls `done` for up to half a minute; returns its first true result, else raises TimeoutError."""
     until = time.monotonic() + 30
     while True:
         answer = done()
@@ -256,4 +256,4 @@ def wait_for(what, done):
             return answer
         if time.monotonic() > until:
             raise TimeoutError("waited in vain for " + what)
-        time.sleep(0.02)  # between looks at another process
+        time.sleep(0.02)  # poll interval

@@ -1,4 +1,4 @@
-"""What example.org publishes, and a history in which every type of event happens."""
+"""example.org's documents, and a history in which every type of event occurs."""
 import json
 import re
 
@@ -41,7 +41,7 @@ def publish(publisher):
 
 
 def age(redis, url, hours=25):
-    """As if a feed had begun to fail so long ago."""
+    """Moves the beginning of a feed's failures `hours` back."""
     key = "state:feed:" + url
     value = redis.call("HGET", key, "failures").decode()
     earlier = re.sub(r"\b1[6-9]\d{11}\b", lambda found: str(int(found.group()) - hours * 3600 * 1000), value)
@@ -49,7 +49,7 @@ def age(redis, url, hours=25):
 
 
 def happen(world):
-    """Every event there is, by its type: those of one history, without a worker."""
+    """Causes every type of event in one history, without a worker; returns the events."""
     publisher, redis = world.publisher, world.redis
     publish(publisher)
 
@@ -73,7 +73,7 @@ def happen(world):
            title="Harbour notes and tides")
     change([item(9, day=21), item(8, day=20)], title="Harbour notes and tides")
     world.run(f"feedmill move {FEED} https://example.org/tides.xml")
-    # A post that its publisher takes back, which Atom can say.
+    # The publisher withdraws a post, which Atom supports.
     atom = ('<feed xmlns="http://www.w3.org/2005/Atom" xmlns:at="http://purl.org/atompub/tombstones/1.0">'
             "<id>urn:tides</id><title>Tides</title><updated>2026-11-02T08:00:00Z</updated>{}</feed>")
     entry = ("<entry><id>urn:tide:{0}</id><title>Tide {0}</title><updated>2026-11-0{0}T08:00:00Z</updated>"
@@ -84,7 +84,7 @@ def happen(world):
     gone = '<at:deleted-entry ref="urn:tide:2" when="2026-11-03T08:00:00Z"/>'
     publisher.serve("/tides.atom", atom.format(gone + entry.format(1)), "application/atom+xml")
     refresh("https://example.org/tides.atom")
-    # Failures, which take days.
+    # Failures, which would take days.
     world.run("feedmill add https://example.org/old.xml https://example.org/typo.xml")
     refresh("https://example.org/old.xml")
     refresh("https://example.org/typo.xml", 1)
@@ -97,21 +97,21 @@ def happen(world):
     refresh("https://example.org/old.xml", 1)
     age(redis, world.here("https://example.org/old.xml"))
     refresh("https://example.org/old.xml", 1)
-    # What nobody has news of: as an older release stored it.
+    # A repair without news: addresses as an older release stored them.
     tides, tide = world.here("https://example.org/tides.atom"), redis.call("HGET", world.here("https://example.org/tides.atom") + ":guidmap", "urn:tide:1")
     redis.call("HSET", tide, "link", "javascript:1")
     redis.call("HSET", "Feed:" + tides, "link", "javascript:1")
     world.run("feedmill verify --resanitise --repair --journal journal.jsonl")
     world.run("feedmill remove https://example.org/tides.atom --yes")
-    # What programs ask for.
+    # Requests from programs.
     world.run(f"redis-cli xadd stream:requests '*' op add url {FEED} channel anna/news app reader ref anna-1")
     world.run("redis-cli xadd stream:requests '*' op pause url https://example.org/none.xml")
-    # What nobody follows any more.
+    # A feed without followers.
     world.run("feedmill add https://example.org/harbour.atom --channel anna/tides")
     world.run("feedmill channel feeds anna/tides --remove https://example.org/harbour.atom")
     redis.call("ZADD", "state:orphans", 1, world.here("https://example.org/harbour.atom"))
     world.run("FEEDMILL_FEEDS_ORPHAN_AFTER=30d feedmill run --once")
-    # One story in two feeds.
+    # The same story in two feeds.
     world.run("FEEDMILL_SIGNALS_SAME_AS=true feedmill run --once")
     publisher.serve("/planet.xml", rss([item(8, guid="planet-8")], title="Planet"))
     world.run("feedmill add https://example.org/planet.xml")

@@ -1,4 +1,4 @@
-"""What a page of Markdown holds: its blocks with their marks, its links and its anchors."""
+"""A parsed Markdown page: its blocks with their marks, its links and its anchors."""
 import re
 
 FENCE = re.compile(r"^( *)(`{3,})(\w*)\s*$")
@@ -6,7 +6,7 @@ MARK = re.compile(r"^ *<!--\s*(run|not run|printed|event|file|settings|figure)\b
 
 
 class Block:
-    """A block of code: what its mark says it is, and its lines."""
+    """A code block: the kind given by its mark, and its lines."""
 
     def __init__(self, page, line, language, kind, says, text):
         self.page, self.line, self.language = page, line, language
@@ -56,7 +56,7 @@ class Page:
             at += 1
 
     def anchors(self):
-        """As forges make them of headings."""
+        """Anchors of the headings, as code forges generate them."""
         found = {}
         for _, line in self.prose:
             heading = re.match(r"#+ (.*?)\s*$", line)

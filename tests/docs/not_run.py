@@ -1,4 +1,4 @@
-"""Why some commands of the documents are not run by the test. They are only held against what there is: syntax, files
+"""Reasons why some commands of the documents are not run by the test. They are only checked statically: syntax, files
 of the tree, verbs and flags of the program."""
 
 NOT_RUN = {

@@ -1,4 +1,4 @@
-"""Where the commands of the documents are run: the program with Redis and publishers on loopback."""
+"""Environments for the documents' commands: the program with Redis and publishers on loopback."""
 import http.server
 import os
 import pathlib
@@ -18,7 +18,7 @@ sys.path.insert(0, str(ROOT / "tests/characterisation"))
 import events  # noqa: E402
 from world import Names, Redis  # noqa: E402
 
-PATIENCE = 90  # seconds for whatever a block waits for, beside other tests
+PATIENCE = 90  # seconds for anything that a block waits for; other tests run at the same time
 
 
 def wait_for(what, done):
@@ -26,7 +26,7 @@ def wait_for(what, done):
     while not done():
         if time.monotonic() > until:
             raise TimeoutError("waited in vain for " + what)
-        time.sleep(0.02)  # between looks at another process
+        time.sleep(0.02)  # poll interval
 
 
 def free_port():
@@ -36,7 +36,7 @@ def free_port():
 
 
 class Publisher:
-    """example.org: documents, and what it answers for them."""
+    """example.org: documents and scripted responses."""
 
     def __init__(self):
         self.answers = {}
@@ -66,7 +66,7 @@ class Publisher:
 
 
 class World:
-    """A scratch directory that looks like the tree, with the program first in PATH."""
+    """A scratch directory that looks like the source tree, with the program first in PATH."""
 
     def __init__(self, program):
         self.directory = pathlib.Path(tempfile.mkdtemp(prefix="feedmill-docs-"))
@@ -84,7 +84,7 @@ class World:
             "FEEDMILL_EGRESS_ALLOW": "127.0.0.0/8:1024-65535", "FEEDMILL_MEMORY_BUDGET": "512MiB",
         }
         (self.directory / "home").mkdir()
-        self.words = []  # what stands in the documents, and what is meant here
+        self.words = []  # (text in the documents, its replacement here)
 
     def script(self, name, text):
         path = self.directory / name
@@ -102,11 +102,11 @@ class World:
         return text
 
     def start(self, script, **more):
-        """Runs a script of bash in a session of its own, its output in a file."""
+        """Runs a bash script in its own session, with its output in a file."""
         out = tempfile.TemporaryFile("w+", dir=self.directory)
         err = tempfile.TemporaryFile("w+", dir=self.directory)
         if script.count("\n") == 1 and not re.search("[|;&>]", script):
-            script = "exec " + script  # it hears itself when it is to end
+            script = "exec " + script  # the program itself gets SIGTERM
         process = subprocess.Popen(["bash", "-euo", "pipefail", "-c", self.here(script)], cwd=self.directory,
                                    env={**self.environment, **more}, stdin=subprocess.DEVNULL, stdout=out, stderr=err,
                                    start_new_session=True)
@@ -120,7 +120,7 @@ class World:
         return self.as_written(pathlib.Path(f"/proc/self/fd/{file.fileno()}").read_text(errors="replace"))
 
     def stop(self, process):
-        """Ends what a block started: first the script, which may end others in their order, then what is left."""
+        """Stops what a block started: first the script, which may stop its children in order, then the rest."""
         if process.poll() is None:
             process.terminate()
             try:
@@ -151,7 +151,7 @@ class World:
             code = "no end"
         out, err = self.said(process), self.said(process, "err")
         self.stop(process)
-        if code == 75 != expected and tries > 1:  # a worker was at that feed: to be tried again
+        if code == 75 != expected and tries > 1:  # a worker had claimed that feed: retry
             wait_for("the end of a fetch", self.nobody_fetches)
             return self.run(script, expected, tries - 1, **more)
         if code != expected:
@@ -159,7 +159,7 @@ class World:
         return out
 
     def nobody_fetches(self, *states):
-        """And no feed is in one of these states."""
+        """Whether no feed is claimed or in one of `states`."""
         listed = subprocess.run([f"{self.directory}/bin/feedmill", "list", "--json"], cwd=self.directory,
                                 env=self.environment, capture_output=True, text=True, timeout=PATIENCE)
         busy = ['"claimed":true', *(f'"state":"{state}"' for state in states)]
@@ -176,7 +176,7 @@ class Failed(Exception):
 
 
 class Example(World):
-    """https://example.org with a few feeds, one Redis, and a worker."""
+    """https://example.org with a few feeds, a Redis, and a worker."""
 
     def __init__(self, program):
         super().__init__(program)
@@ -198,7 +198,7 @@ class Example(World):
         return self.redis.call("XLEN", "stream:requests") == 0 and self.nobody_fetches("new")
 
     def begin(self, page):
-        """As a reader has it who has followed README, where the first feed is added."""
+        """Sets up the state of a reader who has followed the README, where the first feed is added."""
         events.publish(self.publisher)
         for name, content in events.FILES.items():
             (self.directory / name).write_text(self.here(content))
@@ -218,14 +218,14 @@ class Example(World):
 
 
 class Sample(World):
-    """scripts/run, with what it would build, and ports of our own where it says which."""
+    """scripts/run with prebuilt programs, on free ports instead of its own."""
 
     def __init__(self, program, publisher):
         super().__init__(program)
         (self.directory / "scripts").unlink()
         (self.directory / "scripts").mkdir()
         (self.directory / "build/release/tests/support").mkdir(parents=True)
-        # In a hurry: an edited post comes within seconds instead of a minute.
+        # Publishes faster: an edited post comes within seconds instead of a minute.
         self.script("build/release/tests/support/feedmill_sample_publisher", f'exec "{publisher}" --interval 250ms "$@"')
         here = {port: f"127.0.0.1:{free_port()}" for port in (9810, 9811, 9812, 9820, 9821, 9822)}
         text = (ROOT / "scripts/run").read_text()
@@ -239,7 +239,7 @@ class Sample(World):
         self.environment.pop("FEEDMILL_EGRESS_ALLOW")
 
     def begin(self, page):
-        """README starts it itself."""
+        """Starts scripts/run, except for README.md, which starts it itself."""
         if page.name != "README.md":
             self.start("exec ./scripts/run")
             self.run("until feedmill health --ready >health 2>&1; do sleep 0.05; done")

@@ -1,6 +1,6 @@
-// Whatever end of Redis' file is lost, the rest is consistent (RELIABILITY S9): the file of a busy run is cut at
-// the ends of its records and at random bytes, a server is started on each, and workers catch up with the publisher on
-// some (counts.hpp); a long run cuts at every end.
+// Losing any tail of Redis' append-only file leaves a consistent store (RELIABILITY S9): the log of a busy run is cut
+// after commands and at random bytes, a server is started on each piece, and on some of them a worker catches up with
+// the publisher. counts.hpp sets the number of cuts; a long run cuts after every command.
 #include <algorithm>
 #include <charconv>
 #include <cstdlib>
@@ -29,11 +29,11 @@ std::string read_file(const fs::path& path) {
   return text.str();
 }
 
-/// Where commands end.
+/// Byte offsets at which commands end.
 std::vector<std::size_t> ends_of_records(std::string_view log) {
   std::vector<std::size_t> ends;
   std::size_t at = 0;
-  const auto number = [&] {  // of a line "*3" or "$12"
+  const auto number = [&] {  // the number in a line such as "*3" or "$12"
     const std::size_t end = log.find("\r\n", at);
     std::size_t value = 0;
     std::from_chars(log.data() + at + 1, log.data() + end, value);
@@ -61,7 +61,7 @@ class AofCut : public testing::Test {
 
   fs::path directory() const { return it.world.redis.directory() / "appendonlydir"; }
 
-  /// A busy run with one worker killed; returns where its part of the log begins.
+  /// Records a busy run in which one worker is killed; returns the log offset at which it begins.
   std::size_t record() {
     it.import(6, 5);
     const std::size_t from = fs::file_size(directory() / log_name);

@@ -43,7 +43,7 @@ class ApiOfAWorker : public testing::Test {
   fs::path home = home_directory.path();
 };
 
-TEST_F(ApiOfAWorker, IsThereOnceATokenIsAndSubscribesAndReads) {
+TEST_F(ApiOfAWorker, StartsWithTheFirstTokenAndSubscribesAndReads) {
   world.http.serve("/feed.xml", {.body = rss({{"a", "First"}})});
   const std::string url = world.http.url("/feed.xml");
   write("");
@@ -80,9 +80,9 @@ TEST_F(ApiOfAWorker, HasASeparateListenerIfConfigured) {
   EXPECT_EQ(worker.wait().exit, 0);
 }
 
-TEST_F(ApiOfAWorker, CallsThatWaitKeepNoProbeWaiting) {
+TEST_F(ApiOfAWorker, WaitingCallsDoNotBlockProbes) {
   write(with_token());
-  // Another worker has the right to take requests, and does not come back.
+  // Another worker holds the lock for requests and never comes back.
   world.redis_text({"SET", "lock:requests", "somebody", "EX", "100"});
   Program worker(arguments(), world.environment);
   const std::string address = listening_at(worker);
@@ -91,11 +91,11 @@ TEST_F(ApiOfAWorker, CallsThatWaitKeepNoProbeWaiting) {
   for (int i = 0; i < 40; ++i) {
     clients.emplace_back([&] {
       const int status = call(address, "DELETE", "/feed?url=https://example.org/", "", "wait=3").status;
-      EXPECT_TRUE(status == 202 || status == 429 || status == 0) << status;  // 0: closed, its network had its share
+      EXPECT_TRUE(status == 202 || status == 429 || status == 0) << status;  // 0: closed, its network's share is used
       if (status != 202) ++turned_away;
     });
   }
-  // Eight calls that hold slots, and up to four more that wait.
+  // Eight calls hold slots, and up to four more wait.
   const auto asked = [&] { return std::stoi(world.redis_text({"XLEN", "stream:requests"})); };
   EXPECT_TRUE(eventually([&] { return asked() >= 8; })) << worker.err();
   EXPECT_TRUE(eventually([&] { return turned_away >= 26; })) << "they are of the probe's network, and had its places";
@@ -106,7 +106,7 @@ TEST_F(ApiOfAWorker, CallsThatWaitKeepNoProbeWaiting) {
   EXPECT_EQ(worker.wait().exit, 0);
 }
 
-/// A worker that is killed at a point of a call, which the client repeats.
+/// A worker is killed at a crash point during a call; the client repeats the call.
 class CrashesInACall : public ApiOfAWorker, public testing::WithParamInterface<const char*> {
  protected:
   HttpAnswer ask_to(const std::string& verb, const std::string& address) const {

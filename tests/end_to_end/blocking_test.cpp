@@ -14,7 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Runs Python with the guard, on a thread that runs a loop or not; the signal that ended it, 0 for none.
+/// Runs Python code under the guard, on a loop thread or not; returns the signal that ended it, 0 if none.
 int signal_of(bool loop, const std::string& code) {
   const std::string all =
       "import os, select, socket, sys\n" + std::string(loop ? "select.epoll().poll(0)\n" : "") + code;
@@ -45,7 +45,7 @@ class Blocking : public testing::Test {
   fs::path home = home_directory.path(), fifo, named;
 };
 
-/// First: that the guard fires at all.
+/// The guard fires on blocking calls, so that the other test proves something.
 TEST_F(Blocking, TheGuardFires) {
   const std::string nonblocking = "os.open('" + fifo.string() + "', os.O_RDONLY | os.O_NONBLOCK)\n";
   const std::string open_named = "open('" + named.string() + "')\n", lookup = "socket.getaddrinfo('127.0.0.1', 80)\n";
@@ -57,7 +57,7 @@ TEST_F(Blocking, TheGuardFires) {
   EXPECT_EQ(signal_of(true, "open('" + (home / "plain").string() + "').read()\nopen('/dev/null')\n"), 0);
 }
 
-TEST_F(Blocking, CallsAreNotMadeOnALoopWhateverProgramsDocumentsAndSettingsName) {
+TEST_F(Blocking, CallsNeverRunOnALoopThread) {
   World world;
   world.environment["LD_PRELOAD"] = FEEDMILL_LOOP_GUARD;
   world.environment["LOOP_GUARD_NAMED"] = "named-outside";
@@ -66,7 +66,7 @@ TEST_F(Blocking, CallsAreNotMadeOnALoopWhateverProgramsDocumentsAndSettingsName)
                                          "'><channel><title>&e;</title><item><guid>1</guid><link>file://" +
                                          fifo.string() + "</link></item></channel></rss>"});
   const std::string url = world.http.url("/feed.xml");
-  // What an operator has set, and another's file has become: the server's TLS is never reached.
+  // The stored ca_file setting names a FIFO, which never yields data: the fetch fails before it reaches the TLS server.
   const std::string secure = "https://" + url.substr(std::string("http://").size()) + "?secure";
   ASSERT_EQ(world.run({"add", secure}).exit, 0);
   world.redis_text({"HSET", "state:feed:" + secure, "settings", "{\"ca_file\":\"" + fifo.string() + "\"}"});

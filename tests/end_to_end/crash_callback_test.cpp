@@ -1,7 +1,7 @@
-// The rows of the crash table (RELIABILITY §4) that a callback has: S13, a push accepted before it is noted, and S14, a
-// verification answered before it is stored. At each the worker is killed (W), Redis is killed (R) or an answer is lost
-// with the connection (N). The hub hears 2xx only for stored deliveries, asks again as hubs do, and nothing is lost or
-// doubled.
+// Rows of the crash table (RELIABILITY §4) for callbacks: S13, a push is stored before it is answered, and S14, a
+// verification is stored before it is answered. In each row the worker is killed (W), Redis is killed (R) or a reply is
+// lost with the connection (N). The hub gets 2xx only for stored deliveries and retries as hubs do; nothing is lost or
+// duplicated.
 #include <thread>
 
 #include <gtest/gtest.h>
@@ -20,9 +20,9 @@ using Fault = FaultProxy::Fault;
 struct Cell {
   const char* name;
   char kind;
-  const char* method = "sha256";   ///< RELIABILITY S13: what the push is signed by: content, or (sha1) a hint
-  const char* sync = "everysec";   ///< how Redis writes its file
-  Fault fault = Fault::cut_reply;  ///< N
+  const char* method = "sha256";   ///< RELIABILITY S13: hash that signs the push: sha256 = content, sha1 = hint
+  const char* sync = "everysec";   ///< Redis' appendfsync
+  Fault fault = Fault::cut_reply;  ///< for kind N
 };
 
 void PrintTo(const Cell& cell, std::ostream* out) {
@@ -35,14 +35,14 @@ class CallbackCrash : public testing::TestWithParam<Cell> {
 
   Cell cell() const { return GetParam(); }
 
-  /// With the first post at the publisher; the second is about to be pushed.
+  /// Makes the publisher serve a second post, which is about to be pushed.
   void publish_second() { world.serve_posts("/feed", {{"1", "first"}, second}, world.hub_links(url)); }
 
   std::vector<HttpAnswer> push_second() {
     return world.hub.publish(url, atom({second}), "application/atom+xml", cell().method);
   }
 
-  /// As hubs do, until it is accepted.
+  /// Retries until the push is accepted, as a hub does.
   void push_second_until_accepted() {
     EXPECT_TRUE(eventually([&] {
       const auto answers = push_second();
@@ -54,7 +54,7 @@ class CallbackCrash : public testing::TestWithParam<Cell> {
     }));
   }
 
-  /// Through a connection of its own, which no crash of Redis has broken.
+  /// The number of post_created events, read through a separate connection that a Redis crash does not break.
   std::string created() {
     constexpr const char* look =
         "local n = 0 for _, record in ipairs(redis.call('XRANGE', 'stream:signals', '-', '+')) do "
@@ -62,7 +62,7 @@ class CallbackCrash : public testing::TestWithParam<Cell> {
     return world.redis_text({"EVAL", look, "0"});
   }
 
-  /// Whatever happened: the second post is there once, and comes once.
+  /// Whatever happened, the second post is stored once and signalled once.
   void expect_second_once() {
     EXPECT_TRUE(eventually([&] { return world.title(url, second.id) == second.title; }));
     EXPECT_EQ(created(), "2");
@@ -107,7 +107,7 @@ class PushAccepted : public CallbackCrash {
     world.start();
   }
 
-  /// The push waits to be written, or has been.
+  /// Whether the push is waiting to be written or has been written.
   bool is_noted() const { return world.state(url, "push_due") != "(nil)" || world.state(url, "push_at") != "(nil)"; }
 
   void kill_redis() {
@@ -192,7 +192,7 @@ class Verification : public CallbackCrash {
  protected:
   void add_feed() { ASSERT_EQ(world.add_feed("/feed", {{"1", "first"}}, world.hub_links(url)), url); }
 
-  /// The answer that the hub got, and its conclusion.
+  /// Expects the status that the hub got, and that the hub has no confirmed subscriber.
   void expect_unverified(int status) {
     ASSERT_TRUE(world.hub.await_requests(1));
     ASSERT_EQ(world.hub.verifications().size(), 1U);
@@ -234,7 +234,7 @@ class Verification : public CallbackCrash {
     expect_subscribed_once();
   }
 
-  /// Renewal has healed the rest.
+  /// Waits until a renewal has repaired the subscription.
   void expect_subscribed_once() {
     ASSERT_TRUE(world.hub.await_subscribers(url, 1));
     EXPECT_EQ(world.hub.subscribers(url).size(), 1U);

@@ -1,6 +1,6 @@
-// The crash table of RELIABILITY §4: at each point the worker is killed (W), Redis is killed (R) or an answer is lost
-// with the connection (N); afterwards all invariants hold, and no feed was asked more than once too often. Callbacks
-// have a row of their own, RELIABILITY S13: crash_callback_test.cpp.
+// The crash table of RELIABILITY §4: at each point the worker is killed (W), Redis is killed (R) or a reply is lost
+// with the connection (N). Afterwards all invariants hold, and no feed was polled early more than once. Rows for
+// callbacks (RELIABILITY S13) are in crash_callback_test.cpp.
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -20,23 +20,23 @@ using Fault = FaultProxy::Fault;
 
 enum class Scene {
   refresh,  ///< three feeds with news are due
-  parts,    ///< likewise, with news that need three parts of a commit
-  deliver,  ///< the news are stored and not delivered
-  rewrite,  ///< as refresh, while Redis rewrites its AOF
-  removal,  ///< a feed of 250 posts is removed
-  drain     ///< as refresh, and the worker has been asked to stop
+  parts,    ///< the same, but the news need three parts of a commit
+  deliver,  ///< the news are stored but not delivered
+  rewrite,  ///< like refresh, while Redis rewrites its AOF
+  removal,  ///< a feed of 250 posts is being removed
+  drain     ///< like refresh, after the worker was asked to stop
 };
 
-/// A step of the table: where it is in the code, and which command's answer is lost.
+/// A row of the table: its point in the code, and the script that fails there.
 struct Step {
   const char* name;
-  const char* cells;  ///< of W, R, N those that have a tick
+  const char* cells;  ///< the ticked cells: some of W, R, N
   Scene scene;
   const char* point;
-  const char* const* script = nullptr;  ///< N: the fault meets a call of this script; none: all connections end
+  const char* const* script = nullptr;  ///< N: a call of this script fails; null: all connections are cut
   Fault fault = Fault::cut_reply;
   std::size_t nth = 1;
-  bool unanswered = false;  ///< R: Redis dies before the answer is back, not at the point
+  bool unanswered = false;  ///< R: Redis dies before it has replied instead of at the point
 };
 
 constexpr Step steps[] = {
@@ -61,7 +61,7 @@ struct Cell {
   const Step* step;
   char kind;
   const char* sync;
-  bool in_line;  ///< one request at a time: the feeds wait in the line of their host's gate (HTTP H1)
+  bool in_line;  ///< one request at a time: feeds queue at their host's gate (HTTP H1)
 };
 
 std::string name_of(const Cell& cell) {
@@ -73,8 +73,8 @@ void PrintTo(const Cell& cell, std::ostream* out) {
   *out << name_of(cell);
 }
 
-/// Every ticked cell; those that kill Redis with both ways of writing its file; those from the claim of a feed to its
-/// commit once more with a line.
+/// Every ticked cell. Cells that kill Redis run with both appendfsync settings; cells between a feed's claim and its
+/// commit run once more with a line at the host's gate.
 std::vector<Cell> cells() {
   std::vector<Cell> all;
   for (const Step& step : steps) {
@@ -150,22 +150,22 @@ class CrashPoints : public testing::TestWithParam<Cell> {
     return it.world.with(more);
   }
 
-  /// At the point, or after a death there: with a line, the feeds that the first worker left have joined it, and no
-  /// worker has served them yet.
+  /// With `in_line`, at the point or after a death there: the feeds that the first worker left are still queued at the
+  /// gate.
   void expect_a_line() {
     if (!GetParam().in_line || GetParam().step->point == std::string("S0:1")) return;
     EXPECT_NE(it.world.redis_text({"ZCARD", "line:" + it.world.http.server()}), "0");
     EXPECT_EQ(it.world.redis_text({"ZCARD", "lines"}), "1");
   }
 
-  /// In the drain scene: waits until the worker has work in hand, then asks it to stop.
+  /// In the drain scene, waits until the worker has work in flight, then asks it to stop.
   void let_drain(const Program& worker, std::size_t asked_before) {
     if (GetParam().step->scene != Scene::drain) return;
     ASSERT_TRUE(eventually([&] { return it.truth.asked_in_all() > asked_before; })) << worker.err();
     worker.signal(SIGTERM);
   }
 
-  /// Repeats the work with the next worker or verb until the store is whole.
+  /// Lets the next worker, or the same verb again, finish the work until the store is whole.
   void recover() {
     if (GetParam().step->scene == Scene::removal) {
       EXPECT_EQ(it.world.run(command()).exit, 0) << "a removal goes on where it was";
@@ -184,7 +184,7 @@ class CrashPoints : public testing::TestWithParam<Cell> {
     EXPECT_EQ(end.exit, 0) << end.err;
   }
 
-  /// The worker that was left alive does the work, or ends as its scene has it.
+  /// Lets the surviving worker finish, or end as the scene requires.
   void see_through(Program& worker) {
     const Scene scene = GetParam().step->scene;
     if (scene == Scene::removal || scene == Scene::drain) {
@@ -211,7 +211,7 @@ class CrashPoints : public testing::TestWithParam<Cell> {
     recover();
   }
 
-  /// RELIABILITY I8, as a state: no feed is hidden for longer than the lease.
+  /// RELIABILITY I8, checked on the stored state: no feed is hidden for longer than the lease.
   void expect_claimable_within(int ms) {
     const auto now = it.world.store.now();
     ASSERT_TRUE(now);
@@ -282,7 +282,7 @@ TEST_P(CrashPoints, LeaveAllInvariants) {
   else
     kill_redis_at_the_point();
   EXPECT_EQ(it.impolite(2), "") << "a crash causes at most one early request";
-  // The file on disk, rewritten or not, has the same content.
+  // The file on disk has the same content, rewritten or not.
   EXPECT_TRUE(eventually([&] { return !rewriting(); }));
   it.restart_redis();
   EXPECT_EQ(it.wrongs_now(Stage::caught_up), "");
@@ -310,7 +310,7 @@ TEST(Removal, ThatWasKilledIsFinishedByTheNext) {
   EXPECT_EQ(world.run({"remove", "--yes", url}).exit, 1);
 }
 
-/// RELIABILITY L19: the removal dies with half of the posts deleted, and then the feed gains a follower.
+/// RELIABILITY L19: a removal dies after deleting half of the posts; then the feed gains a follower.
 TEST(Removal, KilledOrphanRemovalKeepsChannelsIntact) {
   World world;
   std::vector<std::pair<std::string, std::string>> posts;
@@ -338,7 +338,8 @@ TEST(Removal, KilledOrphanRemovalKeepsChannelsIntact) {
   EXPECT_EQ(world.run({"verify", "--redis", world.redis.url_of("feedmill_admin")}).exit, 0);
 }
 
-/// HTTP G1: a feed of five posts a page has brought 19 since it was last read; a worker dies at a step of some page.
+/// HTTP G1: a feed with five posts a page has published 19 since the last poll; a worker dies at some step of some
+/// page.
 class Gaps : public testing::TestWithParam<const char*> {};
 
 TEST_P(Gaps, AreClosedDespiteKilledWorkers) {
@@ -384,7 +385,7 @@ INSTANTIATE_TEST_SUITE_P(AtEachStep, Gaps, testing::Values("S2:2", "S4:2", "S6:2
                            return name;
                          });
 
-/// RELIABILITY R5, R8: the private server and its worker, either killed.
+/// RELIABILITY R5, R8: the private server or its worker is killed.
 class EmbeddedStore : public testing::Test {
  protected:
   EmbeddedStore() : truth(world.http) {
@@ -398,7 +399,7 @@ class EmbeddedStore : public testing::Test {
     }
   }
 
-  /// Where the server listens, of server.json.
+  /// The server's URL, from server.json.
   std::string url() const {
     std::ifstream file(data / "server.json");
     const std::string text{std::istreambuf_iterator<char>(file), {}};
@@ -412,7 +413,7 @@ class EmbeddedStore : public testing::Test {
     return pid;
   }
 
-  /// Gone, or dead and waiting to be reaped by its parent.
+  /// Whether the process is gone or a zombie.
   static bool has_ended(pid_t pid) {
     std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
     const std::string text{std::istreambuf_iterator<char>(file), {}};
@@ -435,10 +436,10 @@ class EmbeddedStore : public testing::Test {
   World world;
   std::filesystem::path data = world.redis.directory() / "data";
   GroundTruth truth;
-  std::vector<std::size_t> looked_at;  // by `add`
+  std::vector<std::size_t> looked_at;  // requests per feed made by `add`
 };
 
-TEST_F(EmbeddedStore, OutlivesItsWorkerAndIsTakenUpByTheNext) {
+TEST_F(EmbeddedStore, SurvivesItsWorkerAndServesTheNext) {
   Environment killed = world.with(lease(1500));
   killed["FEEDMILL_CRASH_AT"] = "S8:1";
   ASSERT_EQ(Program({"run"}, killed).wait().exit, -SIGKILL);

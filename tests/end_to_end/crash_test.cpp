@@ -1,4 +1,4 @@
-// Crashes and company: every post is created once, and is signalled once.
+// With crashes, and with several workers, every post is created and signalled once.
 #include <map>
 
 #include <gtest/gtest.h>
@@ -38,7 +38,7 @@ class Crashes : public testing::Test {
   World world;
 };
 
-TEST_F(Crashes, AWorkerKilledInTheMiddleLosesAndDoublesNothing) {
+TEST_F(Crashes, KilledWorkerLosesAndDuplicatesNothing) {
   constexpr std::size_t feeds = 60;
   world.environment["FEEDMILL_LEASE"] = "3s";
   world.environment["FEEDMILL_FETCH_WALL"] = "2s";
@@ -65,7 +65,7 @@ TEST_F(Crashes, TwoWorkersOnOneStoreCreateEachPostOnce) {
   Program one({"run"}, world.environment);
   Program two({"run"}, world.environment);
   EXPECT_TRUE(eventually([&] { return world.count("feed_created") == feeds; }));
-  // Both keep polling feeds whose floor is a second; no post is created again.
+  // Both workers keep polling the feeds, which have a floor of a second; no post is created again.
   const std::size_t asked = world.http.requests().size();
   world.http.wait_for_requests(asked + feeds);
   for (Program* worker : {&one, &two}) worker->signal(SIGTERM);

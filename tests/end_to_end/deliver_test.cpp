@@ -1,4 +1,4 @@
-// Timelines, notices and their verbs through the program, and what a crash of the deliver half leaves.
+// Timelines, notices and their verbs through the program, and recovery after the delivery half crashes.
 #include <fstream>
 
 #include <boost/json.hpp>
@@ -93,7 +93,7 @@ TEST_F(Delivering, RunOnceEndsWithEverythingDelivered) {
   EXPECT_EQ(world.redis_text({"KEYS", "*channel*"}), "");
 }
 
-TEST_F(Delivering, WithoutSubscribersReadsNoRecordAndTheFirstSubscriberLosesNothing) {
+TEST_F(Delivering, ReadsNothingWithoutSubscribersAndTheFirstMissesNothing) {
   const std::string url = add("/feed.xml", {{"a", "First"}});
   pass();
   const std::string lag = R"([{"name":"delivery","lag_records":0,"lag_seconds":0}])";
@@ -132,7 +132,7 @@ TEST_F(Delivering, ReportsWrongArguments) {
   EXPECT_EQ(unnamed.exit, 64);
   EXPECT_NE(unnamed.err.find("--user is empty"), std::string::npos) << unnamed.err;
   EXPECT_EQ(world.run({"channel", "add", "\xff"}).exit, 64);
-  world.redis_text({"SADD", "channels", "\xff", "/a"});  // of an older build
+  world.redis_text({"SADD", "channels", "\xff", "/a"});  // as an older build stored it
   EXPECT_EQ(world.run({"channel", "timeline", "\xff"}).exit, 0);
   good({"channel", "remove", "\xff", "/a", "--yes"});
   EXPECT_EQ(world.redis_text({"SMEMBERS", "channels"}), "news");
@@ -147,7 +147,7 @@ TEST_F(Delivering, ReportsWrongArguments) {
 }
 
 // HTTP §4
-TEST_F(Delivering, OperatorsHearOfAFeedThatTurnsDegradedOnce) {
+TEST_F(Delivering, NotifiesOperatorsOnceOfADegradedFeed) {
   const std::string url = add("/feed.xml", {{"a", "First"}});
   pass();
   world.http.serve("/feed.xml", {.status = 500});
@@ -164,7 +164,7 @@ TEST_F(Delivering, OperatorsHearOfAFeedThatTurnsDegradedOnce) {
   EXPECT_EQ(notices[0].at("type"), "feed_recovered");
 }
 
-TEST_F(Delivering, OperatorsHearOfEachStepOnce) {
+TEST_F(Delivering, NotifiesOperatorsOnceOfEachStep) {
   const std::string url = add("/feed.xml", {{"a", "First"}});
   pass();
   world.http.serve("/feed.xml", {.status = 451});
@@ -183,7 +183,7 @@ TEST_F(Delivering, OperatorsHearOfEachStepOnce) {
   EXPECT_TRUE(rows({"notices"}).empty());
 }
 
-TEST_F(Delivering, FoldersAreChannelsAndComeBackAsFolders) {
+TEST_F(Delivering, ImportsFoldersAsChannelsAndExportsThemAsFolders) {
   const std::string file = world.redis.directory() / "list.opml";
   std::ofstream(file) << R"(<opml version="2.0"><body>
     <outline text="Tech"><outline text="Data/Bases"><outline type="rss" text="One" xmlUrl="https://one.org/" odd="kept"/></outline>
@@ -203,7 +203,7 @@ TEST_F(Delivering, FoldersAreChannelsAndComeBackAsFolders) {
   const std::string his = good({"export", "--user", "bob"});
   EXPECT_NE(his.find("<outline text=\"own\""), std::string::npos) << his;
   EXPECT_EQ(his.find("one.org"), std::string::npos);
-  // The whole, written and read again, gives the same channels.
+  // Exporting and re-importing everything gives the same channels.
   std::ofstream(file) << good({"export"});
   const std::string before = world.redis_text({"SMEMBERS", "channel:bob/own:feeds"});
   good({"channel", "remove", "bob/own", "--yes"});
@@ -232,7 +232,7 @@ TEST_F(Delivering, EachHalfRunsByItself) {
   EXPECT_EQ(world.redis_text({"EXISTS", "lock:delivery:000"}), "0") << "given back";
 }
 
-TEST_F(Delivering, KilledAgainAndAgainItLosesAndDoublesNothing) {
+TEST_F(Delivering, LosesAndDuplicatesNothingDespiteRepeatedKills) {
   constexpr int feeds = 12;
   good({"channel", "add", "all"});
   std::vector<std::string> arguments{"channel", "feeds", "all"};
@@ -251,7 +251,7 @@ TEST_F(Delivering, KilledAgainAndAgainItLosesAndDoublesNothing) {
     for (int i = 0; i < kill * 3; ++i) posts.insert(posts.begin(), {"n" + std::to_string(i), "Later"});
     for (int i = 0; i < feeds; ++i) world.http.serve("/feed/" + std::to_string(i), {.body = rss(posts)});
     const auto wanted = static_cast<std::size_t>(feeds) * (1 + kill * 3);
-    // In the middle of incoming events; afterwards the right of the dead worker must expire.
+    // Kill it while events arrive; afterwards the dead worker's delivery lock must expire.
     EXPECT_TRUE(eventually([&] { return world.count("post_created") > wanted - feeds; }));
     deliver.signal(SIGKILL);
     deliver.wait();

@@ -1,4 +1,4 @@
-// A worker that is stopped before it is ready (RELIABILITY D1): it ends as after a drain, whatever it waits for.
+// A worker stopped before it is ready (RELIABILITY D1) ends as after a drain, whatever it is waiting for.
 #include <fstream>
 #include <sys/stat.h>
 
@@ -20,7 +20,7 @@ using asio::local::stream_protocol;
 
 constexpr const char* slow_load = "--key-load-delay 50000 --loading-process-events-interval-bytes 1024";
 
-/// Makes it hold four thousand keys, which take it minutes to load, and ends it.
+/// Fills the server with 4,000 keys, which take minutes to load, and kills it.
 void fill(RedisServer& server) {
   redis_command(server, {"EVAL", "for i = 1, 4000 do redis.call('SET', 'k' .. i, string.rep('x', 100)) end", "0"});
   redis_command(server, {"BGREWRITEAOF"});
@@ -47,7 +47,7 @@ TEST_P(EarlyStop, WhileRedisIsAway) {
   EXPECT_NE(done.err.find("event=drain"), std::string::npos) << done.err;
 }
 
-/// It accepts and says nothing; to wait for its answer would take ten minutes.
+/// Redis accepts the connection and never replies; waiting for a reply would take ten minutes.
 TEST_P(EarlyStop, WhileRedisNeverAnswers) {
   const std::string path = (world.redis.directory() / "silent.sock").string();
   asio::io_context loop;
@@ -79,7 +79,7 @@ TEST_P(EarlyStop, WhileItWaitsForItsConfiguration) {
   const std::filesystem::path pipe = world.redis.directory() / "pipe";
   ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
   Program worker({"run", "--config", pipe.string()}, world.environment);
-  UniqueFd writer;  // exists once the pipe has a reader
+  UniqueFd writer;  // opens once the pipe has a reader
   ASSERT_TRUE(eventually([&] {
     writer = UniqueFd(::open(pipe.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC));
     return static_cast<bool>(writer);
@@ -93,11 +93,11 @@ TEST_P(EarlyStop, WhileItWaitsForItsConfiguration) {
 INSTANTIATE_TEST_SUITE_P(Signals, EarlyStop, testing::Values(SIGTERM, SIGINT),
                          [](const auto& test) { return test.param == SIGTERM ? "Terminate" : "Interrupt"; });
 
-/// A private server that loads for minutes: it is ended, not waited for.
+/// A private server that needs minutes to load is stopped, not waited for.
 TEST(EarlyStopOwnServer, WhileItLoadsItsData) {
   OwnServerWorld it;
   std::filesystem::create_directories(it.home / "bin");
-  const auto program = it.home / "bin" / "valkey-server";  // looked for first
+  const auto program = it.home / "bin" / "valkey-server";  // the first name looked up
   {
     RedisServer filled({"--appendonly", "yes"});
     fill(filled);
@@ -115,7 +115,7 @@ TEST(EarlyStopOwnServer, WhileItLoadsItsData) {
   EXPECT_EQ(it.left_behind(), "");
 }
 
-/// Another process that holds the start lock does not delay the stop.
+/// Another process holding the start lock does not delay the stop.
 TEST(EarlyStopOwnServer, WhileAnotherProcessStartsIt) {
   OwnServerWorld it;
   std::filesystem::create_directories(it.data());

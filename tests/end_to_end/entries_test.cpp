@@ -1,4 +1,4 @@
-// The verbs of stored posts from the outside: entry put, entry remove, expire (DESIGN §3.2, OPERATIONS U1, U4).
+// The verbs for stored posts, through the program: entry put, entry remove, expire (DESIGN §3.2, OPERATIONS U1, U4).
 #include <algorithm>
 #include <fstream>
 
@@ -37,7 +37,7 @@ class EntryVerbs : public testing::Test {
   std::string url;
 };
 
-TEST_F(EntryVerbs, PutCreatesAndChangesAndTellsBoth) {
+TEST_F(EntryVerbs, PutCreatesAndChangesPostsWithEvents) {
   const Finished created = world.run(
       {"entry", "put", "--feed", url, "--guid", "note", "title=A note", "content=<p onclick=x>ours</p>", "--json"});
   ASSERT_EQ(created.exit, 0) << created.err;
@@ -52,7 +52,7 @@ TEST_F(EntryVerbs, PutCreatesAndChangesAndTellsBoth) {
             "unchanged " + id + ", rev 2\n");
   EXPECT_EQ(world.count("post_created"), 3U);
   EXPECT_EQ(world.count("post_modified"), 1U);
-  // Polls leave it alone; changes to the publisher's own posts last until the publisher changes them.
+  // Polls keep our post; our changes to the publisher's own posts last until the publisher changes them.
   EXPECT_EQ(world.run({"entry", "put", "--feed", url, "--guid", "a", "title=Ours"}).exit, 0);
   serve({{"c", "Third"}, {"b", "Second"}, {"a", "First"}});
   poll();
@@ -151,7 +151,7 @@ TEST_F(EntryVerbs, ExpireTrimsByNumberAgeAndBytes) {
 
 TEST_F(EntryVerbs, RetentionByAgeAndBytesIsSetForAFeed) {
   EXPECT_EQ(world.run({"set", url, "keep_bytes=1B", "keep_age=0"}).exit, 0);
-  poll();  // the same document as before: 304 or the same body, and it is trimmed all the same
+  poll();  // the same document again, as 304 or as the same body: trimmed all the same
   EXPECT_EQ(world.redis_text({"HKEYS", url + ":guidmap"}), "b") << "the newest stays";
   EXPECT_EQ(world.run({"set", url, "keep_bytes="}).exit, 0);
   serve({{"c", "Third"}, {"b", "Second"}, {"a", "First"}});

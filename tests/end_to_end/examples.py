@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Runs deploy/examples against a real server: killed in the middle, cut off from Redis, and nothing is lost or doubled.
+"""Runs deploy/examples against a real Redis: each example is killed while it works, and so is Redis; nothing is lost or
+handled twice.
 
-    examples.py DIRECTORY_OF_EXAMPLES     exit 77: no Redis client of Python, Node or Go is installed
+    examples.py DIRECTORY_OF_EXAMPLES     exit 77: no Redis client for Python, Node or Go is installed
 """
 import atexit
 import json
@@ -21,7 +22,7 @@ def wait_for(done):
     while not done():
         if time.monotonic() > until:
             sys.exit("it did not come to its end")
-        time.sleep(0.02)  # between looks at another process
+        time.sleep(0.02)  # poll interval
 
 
 class Server:
@@ -48,7 +49,7 @@ class Server:
         return done.stdout.strip()
 
     def write(self, count):
-        """Signals as feedmill's commits write them: posts come, change and go."""
+        """Writes `count` signals like those of feedmill's commits: posts are created, modified and trimmed."""
         for _ in range(count):
             self.number += 1
             post = (self.number - 1) // 3 if self.number % 6 else self.number // 3 - 1
@@ -74,7 +75,8 @@ class Server:
 
 
 def run(server, command, group, seen):
-    """Kills it while it works, then Redis under it, and lets it come to the end; `seen` tells how many are done."""
+    """Kills the program while it works, then Redis, and lets it finish; `seen` returns how many events it has
+    handled."""
     def start():
         return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
                                 env={**os.environ, "NODE_PATH": "/usr/share/nodejs"})
@@ -111,7 +113,7 @@ def python_example(examples, directory):
 
 
 def hash_example(command, group, directory):
-    """Of an example that keeps a hash beside the stream, and counts how often each signal was done."""
+    """Tests an example that keeps a hash next to the stream and counts how often it handled each signal."""
     server = Server(directory)
     run(server, [*command, server.socket, "myapp:posts"], group, lambda: int(server.cli("HLEN", "myapp:posts:seen") or 0))
     words = server.cli("HGETALL", "myapp:posts").split("\n")

@@ -1,5 +1,5 @@
-// The primary of a store is lost while workers fetch and programs listen (RELIABILITY L24, L26): sentinels or a cluster
-// name another, and the store is whole.
+// The primary of a store is lost while workers fetch and clients listen (RELIABILITY L24, L26): sentinels or the
+// cluster promote another, and the store stays whole.
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -26,7 +26,7 @@ namespace {
 using namespace std::chrono_literals;
 namespace json = boost::json;
 
-/// A client that reads the stream from its last position, whichever server is the primary.
+/// A client that reads the stream from its last position, from whichever server is the primary.
 class Listener {
  public:
   explicit Listener(const std::string& redis_url) : store_(StoreOptions{.url = redis_url, .timeout = 2000ms}) {
@@ -36,7 +36,7 @@ class Listener {
   Listener(const Listener&) = delete;
   Listener& operator=(const Listener&) = delete;
 
-  /// All that it has heard, in its order, once that goes as far as this event.
+  /// Stops once the event `newest` has arrived; returns all events received, in order.
   const std::vector<EventRecord>& stop(const std::string& newest) {
     until_ = event_place(newest);
     stopping_ = true;
@@ -61,17 +61,17 @@ class Listener {
   Store store_;
   std::vector<EventRecord> heard_;
   std::atomic<bool> stopping_ = false;
-  EventPlace until_;  // once stopping_
+  EventPlace until_;  // set when stopping_ is
   std::thread thread_;
 };
 
-/// Workers on `Servers`, whose primary changes from time to time.
+/// Workers on `Servers`, in which the primary changes now and then.
 template <class Servers>
 class TakenOver : public testing::Test {
  protected:
   static constexpr std::size_t feeds = 40;
 
-  // Documents list all that ever was in them, so that what a failover loses comes again whole.
+  // Documents list all posts ever published, so that posts lost in a failover are stored again.
   TakenOver() : truth(world.http, {.text = 300}) {
     world.environment["FEEDMILL_REDIS_URL"] = redis.url();
     world.environment["FEEDMILL_CATCH_UP_RATE"] = "0";
@@ -94,7 +94,7 @@ class TakenOver : public testing::Test {
     for (auto& worker : workers) worker = std::make_unique<Program>(std::vector<std::string>{"run"}, world.environment);
   }
 
-  /// The publisher goes on, and the feeds it touches are made due, until there were so many more requests.
+  /// Publishes changes and makes the changed feeds due until `requests` more have arrived.
   void let_work(std::size_t requests) {
     const std::size_t enough = truth.asked_in_all() + requests;
     ASSERT_TRUE(eventually([&] {
@@ -111,7 +111,7 @@ class TakenOver : public testing::Test {
   }
 
   std::string wrongs_now(Stage stage) { return wrongs_text(redis.url(), truth, stage) + found_by_verify(redis.url()); }
-  /// Faults of the store once all documents of the publisher are stored, "" if there are none.
+  /// Waits until all documents of the publisher are stored; returns the store's faults, "" if none.
   std::string wrongs_at_the_end() {
     eventually([&] { return wrongs(redis.url(), truth, Stage::caught_up).empty(); });
     for (const auto& worker : workers) worker->signal(SIGTERM);
@@ -122,13 +122,13 @@ class TakenOver : public testing::Test {
   /// Compares the listener's events with the store: none is missing after its start, ids grow, and no entry number was
   /// assigned to two posts.
   void compare(Listener& listener) {
-    store.disconnect();  // it may be one to a server that is gone
+    store.disconnect();  // the connection may be to a server that is gone
     const auto all = EventStream(store).read("0-0", 10'000'000, 0ms);
     ASSERT_TRUE(all) << all.error().detail;
     ASSERT_FALSE(all->empty());
     const std::vector<EventRecord>& heard = listener.stop(all->back().id);
     std::set<std::string> had, stand;
-    std::map<std::string, std::string> posts;  // guid by entry
+    std::map<std::string, std::string> posts;  // guid by entry id
     std::size_t lost = 0;
     for (const EventRecord& record : heard) had.insert(record.id);
     for (const EventRecord& record : *all) stand.insert(record.id);
@@ -156,30 +156,30 @@ class TakenOver : public testing::Test {
     RecordProperty("lost_events", std::to_string(lost));
   }
 
-  /// Of a log: how often it has these words.
+  /// How often `words` occurs in `log`.
   static std::size_t count(const std::string& log, std::string_view words) {
     std::size_t times = 0;
     for (std::size_t at = log.find(words); at != std::string::npos; at = log.find(words, at + 1)) ++times;
     return times;
   }
-  /// The store is whole while workers stand still, whatever they were at.
+  /// Expects a consistent store while the workers are stopped, at whatever point they were.
   void expect_whole(int time) {
     for (const auto& worker : workers) worker->signal(SIGSTOP);
-    // earlier commands have been executed
+    // a round trip per ping: earlier commands have been executed
     for (int ping = 0; ping < 2; ++ping) redis_command(redis.node(redis.primary()), {"PING"});
     EXPECT_EQ(wrongs_now(Stage::any), "") << "after time " << time;
     for (const auto& worker : workers) worker->signal(SIGCONT);
   }
 
-  /// The primary was killed: another takes over, work continues, and the old one returns. The log has one line for
-  /// each.
+  /// After the primary was killed: another takes over, work continues, and the old one returns. The log has one line
+  /// for the outage and one for its end.
   void go_on_without(std::size_t first, Listener& listener) {
     redis.await_another(first);
     const auto from = std::chrono::steady_clock::now();
     ASSERT_NO_FATAL_FAILURE(let_work(1));
     this->RecordProperty("back_after_ms", std::to_string((std::chrono::steady_clock::now() - from) / 1ms));
     ASSERT_NO_FATAL_FAILURE(let_work(100));
-    redis.node(first).start();  // and becomes a replica
+    redis.node(first).start();  // it becomes a replica
     redis.await_replicas();
     ASSERT_NO_FATAL_FAILURE(let_work(50));
     eventually([&] { return workers[0]->err().find("Redis is available again") != std::string::npos; });
@@ -209,7 +209,7 @@ TEST_F(Failover, OfAKilledPrimaryLosesNoPostAndIsLoggedOnce) {
   Listener listener(redis.url());
   ASSERT_NO_FATAL_FAILURE(let_work(100));
   const std::size_t first = redis.primary();
-  redis.kill_sentinel(0);  // the one that all clients ask first
+  redis.kill_sentinel(0);  // the sentinel that all clients ask first
   redis.node(first).kill();
   EXPECT_TRUE(eventually([&] { return workers[0]->err().find("Redis is unavailable") != std::string::npos; }));
   EXPECT_NE(get(admin, "/livez").find(" 200 "), std::string::npos);
@@ -220,7 +220,8 @@ TEST_F(Failover, OfAKilledPrimaryLosesNoPostAndIsLoggedOnce) {
   EXPECT_NE(told.out.find("ready to take over: 127.0.0.1:"), std::string::npos) << told.out;
 }
 
-/// A server gets replicas and sentinels, and its workers are switched to them one by one (docs/PAST_ONE_MACHINE.md).
+/// A server gets replicas and sentinels, and its workers are switched over to them one by one
+/// (docs/PAST_ONE_MACHINE.md).
 TEST_F(Failover, IsPreparedWhileWorkersKeepRunning) {
   const std::size_t first = redis.primary();
   world.environment["FEEDMILL_REDIS_URL"] = redis.node(first).url();
@@ -243,10 +244,10 @@ TEST_F(Failover, IsPreparedWhileWorkersKeepRunning) {
   compare(listener);
 }
 
-/// The next primary knows of no request that the last one let go.
-TEST_F(Failover, WithLostWritesAsksEachHostAtMostOnceTooOften) {
+/// The new primary does not know of the last request that the old one allowed.
+TEST_F(Failover, WithLostWritesRepeatsAtMostOneRequestPerHost) {
   world.environment["FEEDMILL_HOST_CONCURRENCY"] = "1";
-  world.environment["FEEDMILL_HOST_SPACING"] = "1h";  // one request to each host is all that there may be
+  world.environment["FEEDMILL_HOST_SPACING"] = "1h";  // allows one request per host
   constexpr std::size_t hosts = 10, feeds_of_each = 3;
   std::vector<std::unique_ptr<HttpServer>> servers;
   std::vector<NewFeed> fresh;
@@ -270,7 +271,7 @@ TEST_F(Failover, WithLostWritesAsksEachHostAtMostOnceTooOften) {
     if (node != first) replicas.push_back(redis.node(node).pid());
   }
   for (const pid_t replica : replicas) kill(replica, SIGSTOP);
-  redis_command(redis.node(first), {"CLIENT", "KILL", "TYPE", "replica"});  // nothing waits in their sockets
+  redis_command(redis.node(first), {"CLIENT", "KILL", "TYPE", "replica"});  // drop data queued in their sockets
   for (auto& worker : workers) worker = std::make_unique<Program>(std::vector<std::string>{"run"}, world.environment);
   ASSERT_TRUE(eventually([&] { return asked(1); }));
   redis.node(first).kill();
@@ -283,7 +284,7 @@ TEST_F(Failover, WithLostWritesAsksEachHostAtMostOnceTooOften) {
   EXPECT_EQ(found_by_verify(redis.url()), "");
 }
 
-/// Failovers by command, crash and stall; returning primaries lack the writes they missed.
+/// Failovers by command, stall and crash; returning primaries lack the writes they missed.
 TEST_F(Failover, AgainAndAgainLosesNoPost) {
   ASSERT_NO_FATAL_FAILURE(begin());
   Listener listener(redis.url());
@@ -323,7 +324,7 @@ TEST_F(InACluster, AKilledPrimaryLosesNoPostAndIsLoggedOnce) {
   EXPECT_NE(told.out.find("ready to take over: 127.0.0.1:"), std::string::npos) << told.out;
   EXPECT_NE(told.out.find("1 failover"), std::string::npos) << told.out;
 
-  // Moved to one server, entries keep their numbers.
+  // After a move to a single server, entries keep their numbers.
   const RedisServer single;
   const std::string file = (single.directory() / "store.jsonl").string();
   const Finished exported = world.run({"store", "export", file});
@@ -338,8 +339,8 @@ TEST_F(InACluster, AKilledPrimaryLosesNoPostAndIsLoggedOnce) {
   EXPECT_EQ("{p000}:" + there, redis_command(redis.node(redis.primary()), {"HGET", "{p000}:" + map, guid}));
 }
 
-/// Its keys are on two nodes for a while: no command is half executed.
-TEST_F(InACluster, ASlotOnItsWayHoldsAllUpAndLosesNothing) {
+/// The slot's keys are on two nodes for a while; no command executes partially.
+TEST_F(InACluster, MigratingASlotPausesAllWorkersAndLosesNothing) {
   ASSERT_NO_FATAL_FAILURE(begin());
   Listener listener(redis.url());
   for (int i = 0; i < 2; ++i) {
@@ -360,7 +361,7 @@ TEST_F(InACluster, ASlotOnItsWayHoldsAllUpAndLosesNothing) {
   compare(listener);
 }
 
-/// Handed over, moved, killed, held up, all of them started again.
+/// Each round hands over, pauses, kills, moves a slot, or restarts all nodes.
 TEST_F(InACluster, AgainAndAgainLosesNoPost) {
   ASSERT_NO_FATAL_FAILURE(begin());
   Listener listener(redis.url());

@@ -1,6 +1,6 @@
-// A client that loads a snapshot and applies every later event has the store (DESIGN §4), whatever
-// happens concurrently: feeds that change in every way, programs that send requests, operators that repair, import and
-// remove, and workers and Redis that are killed at random.
+// A client that loads a snapshot and applies every later event has the store's contents (DESIGN §4), whatever happens
+// concurrently: feeds change in every way, programs send requests, operators repair, import and remove, and workers and
+// Redis are killed at random.
 #include <algorithm>
 #include <array>
 #include <map>
@@ -21,7 +21,7 @@
 namespace feedmill::test::fold_test {
 namespace {
 
-/// A publisher whose feeds change in every way that has an event.
+/// A publisher with feeds that change in every way that causes an event.
 class Site {
  public:
   explicit Site(unsigned number) : number_(number) { publish(5); }
@@ -29,7 +29,7 @@ class Site {
   void publish(int posts) {
     for (; posts > 0; --posts) posts_.push_back({posts_.size(), 0, false});
   }
-  /// One change, as `chance` has it.
+  /// Makes one change, chosen by `chance`.
   void act(unsigned chance) {
     Post& post = posts_[posts_.size() - 1 - (chance >> 8U) % std::min<std::size_t>(posts_.size(), listed)];
     const unsigned what = chance % 16;
@@ -73,7 +73,7 @@ class Site {
   std::string entry(const Post& post) const {
     const std::string name = std::to_string(number_) + "/" + std::to_string(post.number);
     const std::string words(post.number % 7 == 3 ? 3000 : 20 + 100 * (post.edits % 9),
-                            'x');  // some are too long to tell
+                            'x');  // some exceed signals.changed_max
     return "<entry><id>" + id(post) + "</id><title>Post " + name + " \"" + std::to_string(post.edits) +
            "\"</title><link href=\"https://example.org/" + name + "?era=" + std::to_string(era_) + "\"/><published>" +
            date(post.number * 60) + "</published><updated>" + date(post.number * 60 + post.edits) +
@@ -85,11 +85,11 @@ class Site {
   std::vector<Post> posts_;
 };
 
-/// A consumer that has loaded a snapshot and follows the stream.
+/// A consumer that loaded a snapshot and follows the stream.
 struct Follower {
   FoldedStore fold;
-  std::size_t first, next;  // positions in the stream: after the snapshot, and of the first event not yet applied
-  std::size_t number;       // of the snapshot
+  std::size_t first, next;  // stream positions: after the snapshot, and of the next event to apply
+  std::size_t number;       // the snapshot's number
 };
 
 class Fold : public testing::TestWithParam<bool> {
@@ -204,7 +204,7 @@ class Fold : public testing::TestWithParam<bool> {
     const std::size_t victim = chance(static_cast<unsigned>(workers.size()));
     workers[victim]->signal(SIGKILL);
     ASSERT_EQ(workers[victim]->wait().exit, -SIGKILL);
-    redis_command(it.world.redis, {"DEL", "lock:requests"});  // its right to take them would last 30 s
+    redis_command(it.world.redis, {"DEL", "lock:requests"});  // the dead worker's lock would last 30 s
     start(victim);
   }
   void wake_all() {
@@ -224,7 +224,7 @@ class Fold : public testing::TestWithParam<bool> {
     const auto first = static_cast<std::size_t>(last - events.begin()) + 1;
     followers.push_back({std::move(fold), first, first, number});
   }
-  /// Every follower advances by a stretch; some apply a part again.
+  /// Advances every follower by a random stretch; some apply part of it again.
   void follow(bool to_the_end) {
     const auto events = it.world.signals();
     for (Follower& follower : followers) {
@@ -246,7 +246,7 @@ class Fold : public testing::TestWithParam<bool> {
   std::minstd_rand random;
 };
 
-TEST_P(Fold, IsTheStoreWheneverItBegan) {
+TEST_P(Fold, EqualsTheStoreFromAnySnapshot) {
   const auto seed = std::random_device()();
   random.seed(seed);
   RecordProperty("seed", std::to_string(seed));
@@ -273,7 +273,7 @@ TEST_P(Fold, IsTheStoreWheneverItBegan) {
     for (const auto& worker : workers) worker->signal(SIGTERM);
     for (const auto& worker : workers) {
       const int end = worker->wait().exit;
-      EXPECT_TRUE(end == 0 || end == -SIGTERM) << worker->err();  // the latter of one that had only just begun
+      EXPECT_TRUE(end == 0 || end == -SIGTERM) << worker->err();  // -SIGTERM: it had only just started
     }
     follow(true);
     for (const Follower& follower : followers) {

@@ -1,4 +1,4 @@
-// Hostile load on every listener of a worker at once: the worker stays within MemoryMax of its unit and continues to
+// Hostile load on every listener of a worker at once: the worker stays within its unit's MemoryMax and continues to
 // fetch (SECURITY M6).
 #include <algorithm>
 #include <atomic>
@@ -36,7 +36,7 @@ namespace fs = std::filesystem;
 using namespace std::chrono_literals;
 using boost::asio::ip::tcp;
 
-/// MemoryMax of the unit, in bytes.
+/// The unit's MemoryMax, in bytes.
 std::uint64_t memory_of_unit() {
   std::ifstream file(FEEDMILL_UNIT);
   const std::regex limit("MemoryMax=([0-9]+)([MG])");
@@ -47,10 +47,10 @@ std::uint64_t memory_of_unit() {
   return 0;
 }
 
-/// Clients from many networks that send a text to a port and never read. New clients replace the oldest.
+/// Clients from many networks that send text to a port and never read. New clients replace the oldest.
 class Flood {
  public:
-  /// `say`: client number → the text it sends.
+  /// `say`: client number → the text that client sends. `at_once`: open connections.
   Flood(std::uint16_t port, std::size_t at_once, std::function<std::string(int)> say)
       : port_(port), at_once_(at_once), say_(std::move(say)), thread_([this] { run(); }) {}
   ~Flood() { end(); }
@@ -86,7 +86,7 @@ class Flood {
         open.push_back(std::move(socket));
       }
       if (open.size() > at_once_) open.pop_front();
-      std::this_thread::sleep_for(10ms);  // there are two processors at worst, for all floods and the worker
+      std::this_thread::sleep_for(10ms);  // all floods and the worker may have to share two CPUs
     }
   }
 
@@ -114,13 +114,13 @@ class HostileLoad : public testing::Test {
     world.environment["FEEDMILL_SIGNALS_CONTENT_MAX"] = "256KiB";
     world.environment["FEEDMILL_HOST_CONCURRENCY"] = "64";
     world.environment["FEEDMILL_HOST_SPACING"] = "0ms";
-    // The budget that it would derive from the unit's limit.
+    // The budget that the worker would derive from the unit's limit.
     world.environment["FEEDMILL_MEMORY_BUDGET"] = std::to_string((memory_of_unit() / 10 * 6) >> 20U) + "MiB";
   }
 
-  /// Posts whose text doubles in JSON and grows sixfold in Atom.
+  /// Publishes posts with text that doubles in JSON and grows sixfold in Atom.
   void publish_large(int from) {
-    std::vector<PushedPost> told;  // with their content in events
+    std::vector<PushedPost> told;  // events carry their content
     for (int i = from + 12; i-- > from;)
       told.push_back({"told-" + std::to_string(i), "Told", days_ago(1), std::string(120'000, '"')});
     world.serve_posts("/told", told, "");

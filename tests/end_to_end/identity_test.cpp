@@ -1,5 +1,5 @@
-// Posts of doubtful identity, through the whole program (DESIGN §5). The rules are in
-// tests/worker/ingest/polling_test.cpp.
+// Posts of doubtful identity, through the whole program (DESIGN §5). tests/worker/ingest/polling_test.cpp tests the
+// rules.
 #include <boost/json.hpp>
 #include <gtest/gtest.h>
 
@@ -83,7 +83,7 @@ TEST_F(Identifying, KeepsSinglePostsUnderNewGuids) {
 }
 
 TEST_F(Identifying, ReportsAGap) {
-  world.environment["FEEDMILL_CEILING"] = "24h";  // there is something to halve
+  world.environment["FEEDMILL_CEILING"] = "24h";  // an interval long enough to halve
   serve("g", "https", 1, 5);
   ASSERT_EQ(world.run({"add", world.http.url("/feed.xml")}).exit, 0);
   pass();

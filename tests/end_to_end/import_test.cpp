@@ -1,4 +1,4 @@
-// An import that is interrupted, and repeated (SECURITY T32, RELIABILITY L22).
+// An import that is interrupted and then repeated (SECURITY T32, RELIABILITY L22).
 #include <sys/stat.h>
 #include <utility>
 
@@ -15,13 +15,13 @@ namespace {
 
 constexpr int rows = 12'000;
 
-/// The list comes through a pipe: one half at once, the other when the test sends it.
+/// The list arrives through a pipe: the first half at once, the rest when the test sends it.
 class Imports : public testing::Test {
  protected:
   Imports() : world(durable("always")) {
     world.environment["FEEDMILL_REDIS_URL"] = world.redis.admin_url();
     EXPECT_EQ(mkfifo(pipe.c_str(), 0600), 0);
-    writer = ::open(pipe.c_str(), O_RDWR | O_CLOEXEC);  // it is there before its reader, and after
+    writer = ::open(pipe.c_str(), O_RDWR | O_CLOEXEC);  // keeps the pipe open before and after its reader
     EXPECT_GE(writer, 0);
   }
   ~Imports() override { ::close(writer); }
@@ -39,7 +39,7 @@ class Imports : public testing::Test {
       at += static_cast<std::size_t>(done);
     }
   }
-  /// It has read some parts of the first half, registered them, and waits for more.
+  /// Waits until the import has registered part of the first half; it then waits for more.
   void let_it_begin(const Program& import) const {
     write(list(0, rows / 2));
     ASSERT_TRUE(eventually([&] { return registered() > 0; })) << import.err();
@@ -98,7 +98,7 @@ TEST_F(Imports, ThatLoseTheirRedisAreCompletedByARepetition) {
   Program import({"import", pipe}, world.environment);
   ASSERT_NO_FATAL_FAILURE(let_it_begin(import));
   world.redis.kill();
-  write(list(rows / 2, rows / 2 + 1'000));  // as much as the pipe holds without a reader
+  write(list(rows / 2, rows / 2 + 1'000));  // as much as fits into the pipe unread
   ::close(std::exchange(writer, -1));
   const Finished failed = import.wait();
   EXPECT_EQ(failed.exit, 69) << failed.err;

@@ -1,8 +1,8 @@
 // Workers and Redis are killed at random while a publisher adds and edits posts, and workers are stopped for longer
-// than their leases last (RELIABILITY I1, I2): no post is lost, stored twice or published twice. One feed in twenty
-// redirects to another host; in half of the loops feeds queue at their host's gate. LONG_TESTS=1 makes it
-// the long run; FEEDMILL_LOOP_MINUTES=n ends each of its loops after n minutes, however far it has got.
-// Half of the workers fetch on two loops each.
+// than their leases (RELIABILITY I1, I2): no post is lost, stored twice or published twice. One feed in twenty
+// redirects to another host; in half of the loops feeds queue at their host's gate; half of the workers fetch on two
+// loops each. LONG_TESTS=1 runs the long version; FEEDMILL_LOOP_MINUTES=n ends each loop after n minutes, however far
+// it has got.
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -28,9 +28,9 @@ constexpr int lease_ms = 2'000;
 
 struct Setting {
   const char* name;
-  const char* sync;  ///< of Redis' file
-  /// All feeds are on one host: these settings give every lane a slot, or barely one start per feed and second, so that
-  /// most feeds wait in the line of its gate.
+  const char* sync;  ///< Redis' appendfsync
+  /// All feeds are on one host. These settings give every lane a slot, or barely one start per feed and second, so that
+  /// most feeds queue at its gate.
   const char *concurrency = "64", *spacing = "0ms";
   bool in_line = false;
 };
@@ -55,7 +55,7 @@ class KillLoop : public testing::TestWithParam<Setting> {
     workers[worker] = std::make_unique<Program>(command, it.world.with(loops));
   }
 
-  /// The publisher and the workers go on for a random while.
+  /// Lets the publisher and the workers run for a random while.
   void let_work() {
     const std::size_t enough = it.truth.asked_in_all() + random() % 16;
     std::vector<std::string> touched;
@@ -73,7 +73,7 @@ class KillLoop : public testing::TestWithParam<Setting> {
 
   void look_for_lines() {
     const std::string waiting = it.world.redis_text({"ZCARD", "line:" + it.world.http.server()});
-    most_in_line = std::max(most_in_line, std::atoi(waiting.c_str()));  // 0 where Redis is just starting
+    most_in_line = std::max(most_in_line, std::atoi(waiting.c_str()));  // 0 while Redis is starting
   }
 
   void kill_a_worker() {
@@ -86,7 +86,7 @@ class KillLoop : public testing::TestWithParam<Setting> {
     start(victim);
   }
 
-  /// Restarts Redis with its data and checks it while the workers are stopped.
+  /// Restarts Redis with its data and checks the data while the workers are stopped.
   void kill_redis() {
     it.restart_redis();
     for (const auto& worker : workers) worker->signal(SIGSTOP);
@@ -97,7 +97,7 @@ class KillLoop : public testing::TestWithParam<Setting> {
     }
   }
 
-  /// Stops one worker while the others go on, until they have taken over its claims.
+  /// Stops one worker until the others have taken over its claims.
   void freeze_a_worker() {
     frozen = random() % workers.size();
     workers[*frozen]->signal(SIGSTOP);
@@ -115,7 +115,7 @@ class KillLoop : public testing::TestWithParam<Setting> {
   TruthWorld it;
   std::array<std::unique_ptr<Program>, 4> workers;
   std::minstd_rand random{std::random_device()()};
-  int most_in_line = 0;  ///< seen at one time
+  int most_in_line = 0;  ///< longest line seen
   std::optional<std::size_t> frozen;
   std::chrono::steady_clock::time_point thaw_at;
   int freezes = 0;
@@ -132,7 +132,7 @@ TEST_P(KillLoop, LosesAndDoublesNothing) {
   ASSERT_NO_FATAL_FAILURE(it.import(feeds, 5));
   for (std::size_t worker = 0; worker < workers.size(); ++worker) start(worker);
   int of_workers = 0, of_redis = 0;
-  const int most_freezes = tries(GetParam().in_line ? 0 : 1, 15, 200);  // in a line a stopped worker holds a slot
+  const int most_freezes = tries(GetParam().in_line ? 0 : 1, 15, 200);  // in a line, it would hold a slot
   while (of_workers + of_redis < worker_kills + redis_kills && std::chrono::steady_clock::now() < end) {
     if (!frozen && freezes < most_freezes) freeze_a_worker();
     ASSERT_NO_FATAL_FAILURE(let_work()) << "seed " << seed;

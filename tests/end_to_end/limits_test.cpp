@@ -1,4 +1,4 @@
-// Running out of things: descriptors, memory, patience (SECURITY T10, T37, M3).
+// Limits on descriptors, memory and time (SECURITY T10, T37, M3).
 #include "parsers/text/limits.hpp"
 
 #include <cstdint>
@@ -42,7 +42,7 @@ class Limits : public testing::Test {
 // SECURITY T37
 TEST_F(Limits, FewDescriptorsMeanFewerLanes) {
   constexpr std::size_t feeds = 400;
-  // The server answers no request before a hundred wait: few lanes are still many.
+  // The server answers only once a hundred requests wait: even few lanes are many.
   world.http.serve_rest([](const ServedRequest&) { return Response{.body = rss({{"a", "A"}}), .hold_until = 100}; });
   add("/feed/", feeds);
   world.environment["FEEDMILL_LANES"] = "5000";
@@ -53,7 +53,7 @@ TEST_F(Limits, FewDescriptorsMeanFewerLanes) {
   EXPECT_EQ(world.http.requests().size(), feeds);
 }
 
-TEST_F(Limits, FewDescriptorsAreSaidAtTheStart) {
+TEST_F(Limits, ReportsTooFewDescriptorsAtStart) {
   world.environment["FEEDMILL_LANES"] = "5000";
   const Program worker({"run"}, world.environment, "ulimit -n 256");
   EXPECT_TRUE(eventually([&] {
@@ -67,7 +67,7 @@ std::string large_document(std::size_t bytes) {
   return rss(posts);
 }
 
-// SECURITY M3: sixty documents of a mebibyte, for which sixteen times as much is reserved and 100 MiB are there.
+// SECURITY M3: sixty documents of 1 MiB, each reserving sixteen times its size, with a budget of 100 MiB.
 TEST_F(Limits, ManyLargeFeedsAreReadAFewAtATime) {
   constexpr std::size_t feeds = is_sanitized ? 20 : 60;
   const std::string document = large_document(1 << 20);
@@ -76,9 +76,9 @@ TEST_F(Limits, ManyLargeFeedsAreReadAFewAtATime) {
   world.environment["FEEDMILL_LANES"] = "100";
   world.environment["FEEDMILL_MAX_BODY"] = "2MiB";
   world.environment["FEEDMILL_MEMORY_BUDGET"] = "100MiB";
-  world.environment["MALLOC_ARENA_MAX"] = "2";  // each thread's arena takes 64 MiB of address space by itself
-  // With a limited address space a sanitizer has no room for its shadow memory. Its own limit on resident memory is
-  // used instead.
+  world.environment["MALLOC_ARENA_MAX"] = "2";  // each arena takes 64 MiB of address space
+  // A sanitizer's shadow memory does not fit into a limited address space, so its own limit on resident memory is used
+  // instead.
   world.environment["ASAN_OPTIONS"] = world.environment["TSAN_OPTIONS"] = "hard_rss_limit_mb=400:quarantine_size_mb=16";
   Program worker({"run", "--once"}, world.environment, is_sanitized ? "" : "ulimit -v 600000");
   const Finished done = worker.wait();
@@ -93,7 +93,7 @@ std::string repeated(std::string_view text, std::size_t times) {
   return all;
 }
 
-/// The same, with the count in place of each "#".
+/// `text` repeated `times` times, each "#" replaced by the repetition's number.
 std::string numbered(std::string_view text, std::size_t times) {
   std::string all;
   for (std::size_t i = 0; i < times; ++i) {
@@ -102,8 +102,8 @@ std::string numbered(std::string_view text, std::size_t times) {
   return all;
 }
 
-/// Documents in which one long string holds for thousands of entries (SECURITY L5), which have guids of their own or
-/// none that tells them apart.
+/// Documents in which one long string applies to thousands of entries (SECURITY L5). `with_guids`: give each entry its
+/// own guid; otherwise nothing distinguishes them.
 std::string hostile_document(std::size_t kind, bool with_guids = false) {
   const std::string long_text(400'000, 'd');
   const std::string id = with_guids ? "#" : "1";
@@ -137,7 +137,7 @@ TEST_F(Limits, HostileFeedsStayWithinTheUnit) {
   const Finished done = world.run({"run", "--once"});
   EXPECT_EQ(done.exit, 0) << done.err;
   EXPECT_EQ(world.count("feed_created"), feeds);
-  if (!is_sanitized) {  // its shadow is memory, too
+  if (!is_sanitized) {  // its shadow memory counts, too
     EXPECT_LE(done.peak_bytes, 1024 * mebi);
   }
 }
@@ -155,7 +155,7 @@ class LimitsOfPushes : public testing::Test {
   PushWorld world;
 };
 
-// SECURITY M2: what hubs send is held to what publishers send is.
+// SECURITY M2: content pushed by hubs is held to the same limits as polled documents.
 TEST_F(LimitsOfPushes, HostileContentStaysWithinTheUnit) {
   constexpr std::size_t feeds = 12, rounds = 4;
   const std::string documents[] = {hostile_document(0, true), hostile_document(1, true), hostile_document(2, true)};
@@ -164,7 +164,7 @@ TEST_F(LimitsOfPushes, HostileContentStaysWithinTheUnit) {
   const std::string worker = "http://127.0.0.1:" + std::to_string(world.worker().port());
   const auto push = [&](std::size_t i) {
     HubSubscriber to = world.subscriber(urls[i]);
-    to.callback = worker + world.target_of(to.callback);  // the front hands on one at a time
+    to.callback = worker + world.target_of(to.callback);  // the front forwards one at a time
     PushWorld::push(to, documents[i % 3]);
   };
   {
@@ -175,8 +175,8 @@ TEST_F(LimitsOfPushes, HostileContentStaysWithinTheUnit) {
       });
     }
   }
-  // The publisher has one post: there are more once a push has been read and written. One that finds no room is refused
-  // or a hint.
+  // The publisher lists one post; there are more once a push has been written. A push that finds no memory is rejected
+  // or taken as a hint.
   for (std::size_t i = 0; i < feeds; ++i) {
     EXPECT_TRUE(eventually([&] {
       if (posts(urls[i]) > 1) return true;
@@ -193,8 +193,8 @@ TEST_F(LimitsOfPushes, HostileContentStaysWithinTheUnit) {
   }
 }
 
-// HTTP §5, SECURITY M2: of a chain of redirects one answer is held at a time, and of its header 128 KiB at most.
-TEST_F(Limits, AChainOfFullHeadersIsHeldOneAtATime) {
+// HTTP §5, SECURITY M2: a redirect chain holds one response at a time, and at most 128 KiB of its header.
+TEST_F(Limits, RedirectChainHoldsOneHeaderAtATime) {
   constexpr std::size_t feeds = 100, hops = 6, lines = 500, line_bytes = 250;
   const auto peak_with = [&](std::size_t header_lines, const std::string& path) {
     world.http.serve_rest([&, asked = world.http.requests().size()](const ServedRequest& request) {
@@ -206,7 +206,7 @@ TEST_F(Limits, AChainOfFullHeadersIsHeldOneAtATime) {
                                       request.target.substr(0, request.target.size() - 1) + std::to_string(hop + 1));
       } else {
         response.status = 200;
-        response.hold_until = asked + feeds * hops;  // all of them are there
+        response.hold_until = asked + feeds * hops;  // all requests have arrived
       }
       return response;
     });
@@ -225,7 +225,8 @@ TEST_F(Limits, AChainOfFullHeadersIsHeldOneAtATime) {
   world.environment["FEEDMILL_FLOOR"] = "1h";
   world.environment["FEEDMILL_CEILING"] = "24h";
   const std::uint64_t bare = peak_with(0, "/bare/"), full = peak_with(lines, "/full/");
-  // Four times its bytes, nearly half of it libcurl's own copy. A whole chain would take ten times and more.
+  // A header takes four times its size, nearly half of it in libcurl's copy. A whole chain would take more than ten
+  // times.
   if (!is_sanitized) {
     EXPECT_LE(full, bare + feeds * 5 * 128 * 1024);
   }
@@ -243,7 +244,7 @@ TEST_F(Limits, ABodyAtTheCapIsReadInTheLeastBudget) {
   EXPECT_LE(done.peak_bytes, 512 * mebi);
 }
 
-/// Lists in which much becomes of little: what a folder or a prefix stands for holds for thousands of rows.
+/// Lists that expand when read: the text of a folder or a prefix applies to thousands of rows.
 std::string hostile_list(std::string_view kind) {
   constexpr std::string_view end = "</body></opml>";
   constexpr std::size_t rows = 20'000;
@@ -268,7 +269,7 @@ std::string hostile_list(std::string_view kind) {
   return numbered("a#.b\n", 3 * rows);
 }
 
-// SECURITY M2, M4: the list as read and the result built from it, together.
+// SECURITY M2, M4: covers the parsed list and the result built from it.
 TEST_F(Limits, AnImportTakesAMultipleOfItsFile) {
   const std::string file = (world.redis.directory() / "feeds.opml").string();
   std::ofstream(file) << "<opml version='2.0'><body><outline xmlUrl='https://a.example/'/></body></opml>";
@@ -277,7 +278,7 @@ TEST_F(Limits, AnImportTakesAMultipleOfItsFile) {
     world.redis_text({"FLUSHALL"});
     std::ofstream(file) << hostile_list(kind);
     const Finished done = world.run({"import", "-q", file});
-    const bool whole = kind == "a folder";  // other kinds may be read up to the limit, which is reported
+    const bool whole = kind == "a folder";  // other kinds may stop at a limit, which is reported
     EXPECT_TRUE(done.exit == 0 || (!whole && done.exit == 65)) << kind << ": " << done.err;
     EXPECT_GE(std::stoul(world.redis_text({"SCARD", "feeds"})), whole ? 20'000U : 500U) << kind;
     if (is_sanitized) continue;
@@ -285,8 +286,8 @@ TEST_F(Limits, AnImportTakesAMultipleOfItsFile) {
   }
 }
 
-// RELIABILITY H1: slow documents are no reason for a restart, and do not hold up other hosts.
-TEST_F(Limits, BusyThreadsAreAliveAndOtherHostsAreRead) {
+// RELIABILITY H1: slow documents cause no restart and do not delay other hosts.
+TEST_F(Limits, SlowDocumentsNeitherLookDeadNorDelayOtherHosts) {
   const std::string base(4 << 20, 'd');
   const std::string slow = "<feed xmlns='http://www.w3.org/2005/Atom' xml:base='https://h/" + base +
                            "/'><entry><title>a</title>" + repeated("<link href='a'/>", 200'000) + "</entry></feed>";

@@ -1,7 +1,7 @@
-// Preloaded into a program: aborts where a thread that runs an event loop makes a call that may block (SECURITY E11). A
-// thread runs a loop once it has called epoll_wait(). These calls are: opening a path in which the text
-// $LOOP_GUARD_NAMED occurs, which a test has requests and documents name; opening, or reading without O_NONBLOCK, a
-// pipe, device or terminal; getaddrinfo().
+// Preloaded into a program: aborts it when a thread that runs an event loop makes a call that may block (SECURITY E11).
+// A thread counts as running a loop once it has called epoll_wait(). Such calls: opening a path that contains the text
+// $LOOP_GUARD_NAMED, which a test puts into requests and documents; opening a pipe, device or terminal, or reading from
+// one without O_NONBLOCK; getaddrinfo().
 #include <cstdarg>
 #include <cstdio>
 #include <cstdlib>

@@ -1,4 +1,5 @@
-// A process that fetches on several event loops (worker.threads): all that it says and obeys is of all of them.
+// A process that fetches on several event loops (worker.threads): its log, metrics, limits and settings cover all
+// loops.
 #include <algorithm>
 #include <csignal>
 #include <cstdlib>
@@ -36,7 +37,7 @@ class ManyLoops : public testing::Test {
   std::vector<std::string> run() const {
     return {"run", "--config", (home / "feedmill.toml").string(), "--listen", "127.0.0.1:0"};
   }
-  /// Registers so many feeds, each answering with `response`; they are due.
+  /// Registers `feeds` feeds that are due, each answering with `response`.
   std::vector<std::string> add(std::size_t feeds, const Response& response) {
     std::vector<NewFeed> fresh;
     for (std::size_t i = 0; i < feeds; ++i) {
@@ -49,7 +50,7 @@ class ManyLoops : public testing::Test {
     for (const NewFeed& feed : fresh) urls.push_back(feed.feed_url);
     return urls;
   }
-  /// The workers that have claimed something.
+  /// The workers that hold claims on `urls`.
   std::set<std::string> claimants(const std::vector<std::string>& urls) {
     std::set<std::string> workers;
     const auto records = Feeds(world.store).records(urls);
@@ -128,7 +129,7 @@ TEST_F(ManyLoops, LogAnOutageOnceAndContinueAfterIt) {
     const std::size_t at = metrics.find('\n' + name);
     return at == std::string::npos ? 0 : std::atoi(metrics.c_str() + at + 1 + name.size());
   };
-  ASSERT_TRUE(eventually([&] { return errors() >= 5 * static_cast<int>(loops); }));  // every loop has tried again
+  ASSERT_TRUE(eventually([&] { return errors() >= 5 * static_cast<int>(loops); }));  // every loop has retried
   world.redis.start();
   ASSERT_TRUE(eventually([&] { return worker.err().find("event=redis_up") != std::string::npos; }));
   const std::vector<std::string> urls = add(loops * lanes, {.raw = "HTTP/1.1 200 OK\r\n", .end = Response::End::hang});

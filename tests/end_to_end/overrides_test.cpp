@@ -1,4 +1,4 @@
-// What differs for one feed or one host, from the configuration to the store and the wire.
+// Settings for one feed or one host, from the configuration to the store and the wire.
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -25,14 +25,14 @@ std::string content_of(const fs::path& path) {
 
 class Overrides : public testing::Test {
  protected:
-  /// A file that only the operator may read.
+  /// Creates a file that only the operator may read.
   std::string file(const std::string& name, const std::string& content) {
     const fs::path path = world.redis.directory() / name;
     std::ofstream(path, std::ios::binary) << content;
     fs::permissions(path, fs::perms::owner_read | fs::perms::owner_write);
     return path.string();
   }
-  /// The configuration of all programs from now on.
+  /// Replaces the configuration that programs read from now on.
   void configure(const std::string& text) { config = file("feedmill.toml", text); }
   Finished feedmill(std::vector<std::string> arguments, const Environment& more = {}) {
     arguments.insert(arguments.end(), {"--config", config});
@@ -86,7 +86,7 @@ TEST_F(Overrides, MarkupIsKeptAsTheOperatorSays) {
                             "&lt;p class=\"a\" id=\"b\"&gt;Hi&lt;/p&gt;</description></item></channel></rss>"});
   done({"refresh", world.http.url("/class")}, {{"FEEDMILL_HTML_KEEP_CLASS", "true"}});
   EXPECT_EQ(entry("summary", "Entry:3"), "<p class=\"a\">Hi</p>");
-  // Back to what everybody gets: lazily, with the next change of the document.
+  // Back to the default policy, which takes effect when the document next changes.
   done({"set", world.http.url("/raw"), "html_policy="});
   world.http.serve("/raw",
                    {.body = "<rss version=\"2.0\"><channel><title>New</title><item><guid>/raw</guid><description>" +
@@ -96,13 +96,13 @@ TEST_F(Overrides, MarkupIsKeptAsTheOperatorSays) {
   EXPECT_EQ(entry("san_ver", "Entry:2"), "3");
 }
 
-// SECURITY S13, S14. One feed has the policy of its own, the other had it from the configuration.
+// SECURITY S13, S14: one feed has its own policy, the other had it from the configuration.
 TEST_F(Overrides, PostsOfARemovedPolicyAreStoredAgainWithoutNews) {
   const std::string markup =
       "<!-- c --><p title=\"t\" class=\"a\" lang=\"de\" style=\"color:red\">Hi&nbsp;you<img "
       "src=\"http://a.example/1.png\" "
       "alt=\"One\"></p><summary>S</summary><iframe src=\"http://v.example/1?a=1&amp;b=2\"></iframe>";
-  // As earlier builds stored it: comments, styles and ids stay, attributes are sorted, references are as written.
+  // As earlier builds stored it: with comments, styles and ids, attributes sorted, references unchanged.
   const std::string classic =
       "<!-- c --><p class=\"a\" lang=\"de\" style=\"color: red;\" title=\"t\">Hi&nbsp;you<img alt=\"One\" "
       "src=\"http://a.example/1.png\" /></p>S";
@@ -178,7 +178,7 @@ TEST_F(Overrides, AHostsLeastIntervalReachesTheSchedule) {
   EXPECT_EQ(world.http.count("/feed.xml"), 1U);
 }
 
-TEST_F(Overrides, AProxyNeedsAWordThatItGuards) {
+TEST_F(Overrides, ProxyRequiresProxyEnforcesEgress) {
   ProxyServer proxy;
   world.http.serve("/feed.xml", {.body = rss({{"a", "First"}})});
   const std::string url = world.http.url("feeds.example", "/feed.xml");
@@ -213,8 +213,9 @@ TEST_F(Overrides, ManyFeedsNeedAContact) {
   EXPECT_TRUE(eventually([&] { return contacted.err().find("event=ready") != std::string::npos; })) << contacted.err();
 }
 
-// SECURITY K1: output about a feed hides them; output that names a feed to act on shows its URL unchanged.
-TEST_F(Overrides, ValuesOfSecretParametersStandOnlyWhereAFeedIsNamed) {
+// SECURITY K1: output about a feed hides secret parameter values; output that names a feed to act on shows its full
+// URL.
+TEST_F(Overrides, SecretParametersAppearOnlyWhereAFeedIsNamed) {
   const std::string canary = "c4nary-parameter";
   const auto secret = [&](const std::string& path) { return world.http.url(path) + "?api_key=" + canary; };
   const std::string url = secret("/feed"), broken = secret("/broken");
@@ -267,8 +268,8 @@ TEST_F(Overrides, ValuesOfSecretParametersStandOnlyWhereAFeedIsNamed) {
   EXPECT_EQ(times(worker.wait().err), 0U);
 }
 
-// SECURITY K1–K3: canaries in every place where a secret may stand.
-TEST_F(Overrides, SecretsAreSeenByTheirOriginAlone) {
+// SECURITY K1–K3: canaries in every place that may hold a secret.
+TEST_F(Overrides, SecretsReachOnlyTheirOrigin) {
   const std::string password = "c4nary-password", key = "c4nary-key-value", proxied = "c4nary-proxy";
   const std::string basic = "bWU6YzRuYXJ5LXBhc3N3b3Jk";  // me:c4nary-password
   HttpServer other;
@@ -296,7 +297,7 @@ TEST_F(Overrides, SecretsAreSeenByTheirOriginAlone) {
     if (path == "/nonsense") note(feedmill({"set", world.http.url(path), "proxy=http://127.0.0.1:1"}, environment));
   }
   Program worker({"run", "--config", config}, world.with(environment));
-  // The verb add has looked at each address, too.
+  // The add verb has requested each URL once, too.
   const auto requests_done = [&] { return world.count("feed_created") == 2U && world.http.count("/denied") == 2U; };
   ASSERT_TRUE(eventually(requests_done)) << worker.err();
   const auto failed = [&](const std::string& path) {
@@ -325,7 +326,7 @@ TEST_F(Overrides, SecretsAreSeenByTheirOriginAlone) {
   world.redis_text({"SAVE"});
   const std::string stored = content_of(world.redis.directory() / "dump.rdb");
 
-  // The looking glass is not blind, and the secrets did their work.
+  // Controls: the collected output is not empty, and the secrets were in use.
   EXPECT_NE(arguments.find("feedmill.toml"), std::string::npos);
   EXPECT_NE(stored.find(world.http.url("/denied")), std::string::npos);
   EXPECT_NE(seen.find("status.auth"), std::string::npos);

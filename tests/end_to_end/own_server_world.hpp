@@ -1,4 +1,4 @@
-// The program with a private Redis of its own, and the files and processes left afterwards.
+// The program with a private Redis server, and the locks and sockets it leaves afterwards.
 #pragma once
 
 #include <cstdlib>
@@ -31,7 +31,7 @@ class OwnServerWorld {
 
   std::filesystem::path data() const { return home / "data"; }
 
-  /// What of a private server is still there, "" when nothing is: a lock that is held, its socket.
+  /// Remains of the private server (locks still held, its socket); "" if there are none.
   std::string left_behind() const {
     std::string left;
     for (const char* const name : {"server.lock", "users.lock", "start.lock"}) {

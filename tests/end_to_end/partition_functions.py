@@ -1,7 +1,8 @@
 #!/usr/bin/python3
-"""Holds the functions of deploy/examples that tell a feed's partition against `feedmill where` (RELIABILITY L27).
+"""Checks the partition functions of deploy/examples against `feedmill where` (RELIABILITY L27).
 
-    partition_functions.py PROGRAM DIRECTORY_OF_EXAMPLES     what its language lacks is skipped, and said; exit 77: one was
+    partition_functions.py PROGRAM DIRECTORY_OF_EXAMPLES     skips, with a message, languages that are not installed;
+                                                             exit 77: at least one was skipped
 """
 import json
 import os
@@ -14,12 +15,12 @@ import tempfile
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "characterisation"))
 from world import Redis  # noqa: E402
 
-PATIENCE = 90  # seconds, beside other tests
+PATIENCE = 90  # seconds; other tests run at the same time
 PATH = "/usr/bin:/bin"
 
-# As the program writes addresses itself: canonical.
+# Canonical URLs, as the program stores them.
 URLS = [
-    # What may stand behind a host, or seem to.
+    # What may follow a host, or seem to.
     "https://example.org/",
     "https://example.org/feed.xml",
     "http://example.org/feed.xml",
@@ -33,7 +34,7 @@ URLS = [
     "https://example.org/{}{{}}[]",
     "https://example.org/" + "a" * 2020,
     "https://example.org:65535/" + "%C3%A9" * 300,
-    # Names.
+    # Host names.
     "http://localhost/",
     "http://localhost:1/",
     "http://a/",
@@ -47,7 +48,7 @@ URLS = [
     "https://xn--fsqu00a.xn--0zwm56d/feed.xml",
     "https://" + ".".join(["a" * 63] * 3) + "/feed.xml",
     "https://" + "a." * 120 + "example/feed.xml",
-    # Addresses.
+    # IP addresses.
     "http://127.0.0.1/",
     "http://192.0.2.1:8080/feed.xml",
     "http://255.255.255.255/",
@@ -59,13 +60,13 @@ URLS = [
     "http://[fe80::1]/",
     "http://[::ffff:192.0.2.1]/",
 ] + [f"https://host-{number}.example/{number}" for number in range(6)]
-# So many hosts that each partition has some: all functions say the same of them.
+# Enough hosts for every partition to have some. There is no expected value: the functions must agree.
 MORE = [f"https://{number}.example.org:{number + 1}/feed" for number in range(5000)]
 
 
 def where(program, redis, partitions):
-    """What the program says of URLS, in the words of the examples."""
-    prefix = f"of{partitions}:"  # a store cannot have two shapes
+    """The program's answers for URLS, in the format that the examples print."""
+    prefix = f"of{partitions}:"  # a store cannot change its number of partitions
     environment = {"PATH": PATH, "HOME": "/", "FEEDMILL_REDIS_URL": redis.url, "FEEDMILL_REDIS_KEY_PREFIX": prefix,
                    "FEEDMILL_REDIS_PARTITIONS": str(partitions)}
     told = []
@@ -92,7 +93,7 @@ def same(name, partitions, urls, found, expected):
 
 
 def commands(examples, directory):
-    """How each is run, by its name; what cannot be run is said."""
+    """Yields the name and command of each example; prints why one is skipped."""
     for name, tool in {"py": "python3", "js": "node", "go": "go"}.items():
         source = str(examples / f"partition.{name}")
         if shutil.which(tool, path=PATH) is None:

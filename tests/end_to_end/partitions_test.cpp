@@ -1,4 +1,4 @@
-// A deployment whose store has several partitions, each with separate workers (RELIABILITY L27).
+// Deployments with several partitions, which separate workers or one worker serve (RELIABILITY L27).
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -39,7 +39,7 @@ namespace json = boost::json;
 
 constexpr unsigned partitions = 4;
 
-/// A publisher on an address of its own, which is its host's name.
+/// A publisher with its own IP address, which is also its host name.
 class Host {
  public:
   explicit Host(unsigned number)
@@ -49,7 +49,7 @@ class Host {
     return "http://" + address + ":" + std::to_string(server.port()) + path;
   }
 
-  /// Each of its feeds lists so many posts, as `posts` says then. `link`: a header.
+  /// Makes every feed list `posts` posts, as of each request. `link`: a Link header.
   void list(const std::atomic<int>& posts, const std::string& link = "") {
     server.serve_rest([&posts, link](const ServedRequest& request) {
       std::vector<std::pair<std::string, std::string>> written;
@@ -64,14 +64,14 @@ class Host {
   HttpServer server;
 };
 
-/// A worker that serves all, and a program that calls it.
+/// A worker that serves all partitions, and a client of its API.
 class Reader {
  public:
   explicit Reader(const World& world)
       : worker({"run", "--config", config_of(world), "--listen", "127.0.0.1:0"}, world.environment),
         address_(listening_at(worker)) {}
 
-  /// The answer, its status as `code`.
+  /// The JSON response, with the HTTP status added as `code`.
   json::object call(const std::string& method, const std::string& path, const std::string& body = "",
                     const std::string& key = "") const {
     std::vector<std::pair<std::string, std::string>> headers{
@@ -82,7 +82,7 @@ class Reader {
     object["code"] = answer.status;
     return object;
   }
-  /// The raw body of the answer.
+  /// The raw response body.
   std::string text(const std::string& path) const {
     return ask({"GET", "http://" + address_ + "/api/v1" + path, {{"Authorization", "Bearer " + token}}}).body;
   }
@@ -143,9 +143,9 @@ class Partitions : public testing::Test {
   World world;
 };
 
-/// One list for all of them; a worker and the node of some partitions are killed: the others do not even notice, and no
-/// post is missing, doubled or has another's number.
-TEST_F(Partitions, HoldADeploymentTogether) {
+/// A worker and another partition's node are killed: no post is missing, duplicated or renumbered, and the merged
+/// stream has every post.
+TEST_F(Partitions, SurviveAKilledWorkerAndNode) {
   world.environment["FEEDMILL_SIGNALS_MERGED"] = "true";
   constexpr std::size_t hosts = 12, feeds_of_each = 3;
   std::vector<std::unique_ptr<Host>> all;
@@ -193,7 +193,7 @@ TEST_F(Partitions, HoldADeploymentTogether) {
     EXPECT_TRUE(eventually([&] { return is_complete(i); })) << workers[i]->err();
 
   workers[0]->signal(SIGKILL);
-  // The right to deliver of one that was killed would last 30 s.
+  // A killed worker's delivery lock would last 30 s.
   redis_command(node_of(0), {"DEL", store_of(0).prefix() + "lock:delivery:000"});
   workers[0] = worker_of(0);
   redis.await_replicas();
@@ -220,7 +220,7 @@ TEST_F(Partitions, HoldADeploymentTogether) {
   EXPECT_TRUE(eventually([&] {
     std::set<std::uint64_t> told;
     for (const EventRecord& record : merged()) told.insert(number_of(record));
-    return told.size() > hosts * feeds_of_each * 5;  // and one that is none
+    return told.size() > hosts * feeds_of_each * 5;  // includes 0, the number of all other events
   }));
   stop(workers);
 
@@ -239,7 +239,7 @@ TEST_F(Partitions, HoldADeploymentTogether) {
   }
   EXPECT_EQ(numbers.size(), hosts * feeds_of_each * 5);
 
-  // The merged stream has an event for each of them, with its current number.
+  // The merged stream has an event for each post, with its current number.
   for (const EventRecord& record : merged()) numbers.erase(number_of(record));
   EXPECT_EQ(numbers.size(), 0U);
   std::string last = "0-0";
@@ -251,8 +251,8 @@ TEST_F(Partitions, HoldADeploymentTogether) {
   EXPECT_TRUE(eventually([&] { return tail.out().find(last) != std::string::npos; })) << tail.err();
 }
 
-/// Two processes that serve all partitions: one is killed, and so is a node. One page, one API and one scrape speak of
-/// all of them.
+/// Two processes serve all partitions; one is killed, and so is a node. One page, one API and one scrape cover all
+/// partitions.
 TEST_F(Partitions, AreServedByOneProcess) {
   constexpr unsigned hosts = 12;
   std::vector<std::unique_ptr<Host>> all;
@@ -284,7 +284,7 @@ TEST_F(Partitions, AreServedByOneProcess) {
   const auto stored = [&](unsigned partition) {
     Store store = store_of(partition);
     std::size_t entries = 0;
-    // Rarely: a feed that is due for a second is also taken by workers that leave the partition to another one.
+    // Seldom: a feed overdue by a second is also claimed by workers that leave the partition to another worker.
     if (const auto now = std::chrono::steady_clock::now(); now - woken[partition] > 3s) {
       if (!Feeds(store).wake(theirs[partition], 0ms, true)) return entries;
       woken[partition] = now;
@@ -357,8 +357,8 @@ TEST_F(Partitions, AreServedByOneProcess) {
       if (redis.node(i).pid() > 0) redis_command(redis.node(i), {"CONFIG", "SET", name, value});
     }
   };
-  // A worker that left its partition to the dead one looks again after 10 s: until then no replica may take the node's
-  // place.
+  // A worker that left its partition to the dead one looks again after 10 s; until then no replica may replace the
+  // node.
   set_all("cluster-require-full-coverage", "no");
   set_all("cluster-replica-validity-factor", "0");
   set_all("cluster-replica-no-failover", "yes");
@@ -477,9 +477,9 @@ TEST_F(Partitions, AreReachedFromOutsideAtOneAddress) {
   for (const HttpAnswer& answer : hub.publish(feeds[1], "")) EXPECT_EQ(answer.status, 404) << "nobody serves it here";
 }
 
-/// Webhooks, the live stream and the event cursor cover all partitions unless one is named; a worker and a node that
-/// has some of them are killed, and no client misses an event.
-TEST_F(Partitions, TellWebhooksOfAllByTheOneStream) {
+/// Webhooks, the live stream and the event cursor cover all partitions unless one is named. A worker and a node with
+/// some of the partitions are killed, and no client misses an event.
+TEST_F(Partitions, PushOutEventsOfAllPartitions) {
   HttpServer receiver;
   receiver.serve_rest([](const ServedRequest&) { return Response{.status = 204}; });
   std::atomic<int> posts = 1;
@@ -665,7 +665,7 @@ TEST_F(Partitions, AreNamedWhenTheWrongOneIsAsked) {
   EXPECT_NE(feeds(other).body.find("this worker serves only " + std::to_string(its)), std::string::npos);
 }
 
-/// Verbs find the partition of their feed or go to all partitions; if they cannot know it, it must be named.
+/// Verbs find the partition of their feed or go to all partitions; otherwise --partition is required.
 TEST_F(Partitions, NeedNotBeNamedWhereFeedsAre) {
   std::vector<std::string> urls, add{"add", "--json"};
   std::string list;
@@ -766,9 +766,9 @@ TEST_F(Partitions, NeedNotBeNamedWhereFeedsAre) {
   }
 }
 
-/// One file has all of them, and is taken in by as many as there are, or by a store in one piece, with numbers and
-/// marks.
-TEST_F(Partitions, ComeBackInAnotherNumberOfThem) {
+/// One export holds all partitions. It can be imported into another number of partitions, or into an unpartitioned
+/// store, and keeps entry numbers and read marks.
+TEST_F(Partitions, AreRestoredIntoAnotherNumber) {
   std::vector<std::string> follow{"channel", "feeds", "anna/news"};
   std::string read_number;
   ASSERT_EQ(world.run({"channel", "add", "anna/news"}).exit, 0);
@@ -824,7 +824,7 @@ TEST_F(Partitions, ComeBackInAnotherNumberOfThem) {
     EXPECT_EQ(numbers(where).size(), 8U);
     for (const auto& [name, value] : where) world.environment[name] = value;
   }
-  // The last of them is served.
+  // Serve the store of the last import.
   Reader reader(world);
   json::array entries;
   for (const std::string& number : unread) {
@@ -841,7 +841,7 @@ TEST_F(Partitions, ComeBackInAnotherNumberOfThem) {
   reader.stop();
 }
 
-/// A channel with feeds of every partition is one to verbs, and to programs that call a worker of all.
+/// A channel with feeds in every partition is one channel to verbs and to API clients of a worker for all partitions.
 TEST_F(Partitions, HaveChannelsTogether) {
   constexpr unsigned hosts = 12;
   std::vector<std::unique_ptr<Host>> all;
@@ -875,7 +875,7 @@ TEST_F(Partitions, HaveChannelsTogether) {
   };
   const auto unread = [&] {
     const json::object told = call("GET", "/channels?user=anna");
-    if (!told.contains("channels")) return std::int64_t{-1};  // it has just begun
+    if (!told.contains("channels")) return std::int64_t{-1};  // the worker has just started
     for (const json::value& row : told.at("channels").as_array()) {
       if (row.at("channel") == "anna/news") return row.at("unread").as_int64();
     }
@@ -884,7 +884,7 @@ TEST_F(Partitions, HaveChannelsTogether) {
   constexpr std::int64_t expected = std::int64_t{hosts} * 2;
   ASSERT_TRUE(eventually([&] { return unread() == expected; })) << worker.err();
 
-  // Many posts have the same second: those of all partitions have one order, and a cursor holds in each.
+  // Many posts share a second: posts of all partitions have one order, and a cursor is valid in each partition.
   const auto rows_of = [](const std::string& lines) {
     std::vector<std::string> ids;
     std::istringstream rows(lines);
@@ -916,7 +916,7 @@ TEST_F(Partitions, HaveChannelsTogether) {
   EXPECT_EQ(pages("/feeds?limit=5", "feeds", "after"), sorted);
   EXPECT_EQ(call("GET", "/channel/entries?channel=anna/none").at("reason"), "no_such_channel");
 
-  // Marks go where the posts are, whether they are named by keys or by numbers.
+  // Marks reach the posts' partitions, whether posts are named by key or by number.
   const std::string number = timeline[1].substr(timeline[1].rfind(':') + 1);
   const json::object marks{{"as", "read"}, {"entries", {timeline[0], std::stoll(number), timeline.back()}}};
   const json::object marked = call("POST", "/channel/marks?channel=anna/news", json::serialize(marks));
@@ -929,7 +929,8 @@ TEST_F(Partitions, HaveChannelsTogether) {
   EXPECT_EQ(unread(), 0);
   EXPECT_EQ(call("GET", "/channel/entries?channel=anna/news").at("entries").as_array().size(), 0U);
 
-  // What cannot be marked keeps all from being marked; a key is good for a call whatever became of the channel.
+  // One invalid entry rejects the whole call. A repeated Idempotency-Key gets the first answer, whatever happened to
+  // the channel since.
   EXPECT_EQ(world.run({"channel", "unread", "anna/news", number}).exit, 0);
   const json::object refused =
       call("POST", "/channel/marks?channel=anna/news",
@@ -948,7 +949,7 @@ TEST_F(Partitions, HaveChannelsTogether) {
   EXPECT_EQ(reader.call("DELETE", "/channel?channel=bert/late", "", "key-2").at("code"), 404) << "as it was answered";
   EXPECT_EQ(world.run({"channel", "remove", "bert/late", "--yes"}).exit, 0);
 
-  // A list of subscriptions puts its folders into their order, though each partition sees some of them.
+  // Importing an OPML list keeps the order of its folders, although each partition sees only some of them.
   const std::string opml = (world.redis.directory() / "list.opml").string();
   std::ofstream list(opml);
   list << "<opml version=\"2.0\"><body>";
@@ -969,7 +970,8 @@ TEST_F(Partitions, HaveChannelsTogether) {
   EXPECT_EQ(world.run({"channel", "remove", "carl/a", "carl/b", "carl/c", "carl/d", "carl/e", "carl/f", "--yes"}).exit,
             0);
 
-  // Programs bring lists in, and take them out, as verbs do: each folder is written once, whatever partitions have it.
+  // The API imports and exports lists as the verbs do: each folder is written once, whichever partitions have its
+  // feeds.
   std::string subscriptions = "<opml version=\"2.0\"><body><outline text=\"z\">";
   for (const std::string& url : urls) subscriptions += "<outline type=\"rss\" xmlUrl=\"" + url + "\"/>";
   subscriptions +=
@@ -993,7 +995,7 @@ TEST_F(Partitions, HaveChannelsTogether) {
   EXPECT_EQ(count_of(all_of_them, "text=\"news\""), 1U) << all_of_them;
   EXPECT_EQ(world.run({"channel", "remove", "dora/z", "dora/y", "--yes"}).exit, 0);
 
-  // A feed may come into a channel that has had nothing in its partition; a channel that is nowhere is not made.
+  // A feed may join a channel that had no feed in its partition; a channel that exists nowhere is not created.
   const std::string put = "/channel/feed?channel=anna/work&url=" + percent_encoded(urls[0]);
   EXPECT_EQ(call("DELETE", put).at("result"), "not_followed");
   EXPECT_EQ(call("PUT", put).at("result"), "followed");
@@ -1033,7 +1035,7 @@ TEST_F(Partitions, HaveChannelsTogether) {
 }
 
 /// A user's rule covers posts in every partition, and its notices are one list.
-TEST_F(Partitions, TellUsersTogether) {
+TEST_F(Partitions, ShareUserRulesAndNotices) {
   constexpr unsigned hosts = 12;
   std::vector<std::unique_ptr<Host>> all;
   std::vector<std::string> urls, add{"add"};
@@ -1106,13 +1108,13 @@ TEST_F(Partitions, TellUsersTogether) {
   reader.stop();
 }
 
-/// Two workers serve all partitions: one of them takes a partition's due feeds, and the other does once that one is
-/// dead.
+/// Two workers serve all partitions: each partition's due feeds go to its primary worker, and to the other one once the
+/// primary is dead.
 TEST_F(Partitions, AreLeftToTheirPrimaryWorker) {
   constexpr unsigned hosts = 12;
   std::mutex mutex;
   std::map<unsigned, std::vector<std::string>> urls;
-  std::map<unsigned, std::string> polls;  // by partition: the worker of each poll
+  std::map<unsigned, std::string> polls;  // by partition: which worker made each poll
   std::vector<std::unique_ptr<Host>> all;
   std::vector<std::string> add{"add"};
   for (unsigned i = 0; i < hosts; ++i) {
@@ -1150,7 +1152,7 @@ TEST_F(Partitions, AreLeftToTheirPrimaryWorker) {
              made.find_first_not_of(made.back(), made.size() - last) == made.npos;
     });
   };
-  const auto shared_out = [&] { return is_of("1o", 10); };  // they hear of each other within 20 s
+  const auto shared_out = [&] { return is_of("1o", 10); };  // they discover each other within 20 s
   EXPECT_TRUE(eventually(shared_out) || eventually(shared_out)) << testing::PrintToString(polls);
   const std::string address = listening_at(one);
   for (unsigned i = 0; i < partitions; ++i) {
@@ -1167,8 +1169,8 @@ TEST_F(Partitions, AreLeftToTheirPrimaryWorker) {
   EXPECT_EQ(ended.exit, 0) << ended.err;
 }
 
-/// One host, to which feeds of all partitions lead: by a redirect, or because they have moved there.
-TEST_F(Partitions, PassAHostsGateWhereverTheirFeedsAre) {
+/// One host that feeds in all partitions lead to, by a redirect or because they moved there.
+TEST_F(Partitions, ShareTheGateOfAHost) {
   constexpr unsigned hosts = 12;
   constexpr auto answer_takes = 40ms;
   world.environment["FEEDMILL_HOST_CONCURRENCY"] = "1";
@@ -1210,14 +1212,14 @@ TEST_F(Partitions, PassAHostsGateWhereverTheirFeedsAre) {
   for (std::size_t i = 1; i < starts.size(); ++i) EXPECT_GE(starts[i] - starts[i - 1], answer_takes) << i;
 }
 
-/// One hub that feeds of all partitions name, and two workers that serve them.
-TEST_F(Partitions, PassAHubsGateWhereverTheirFeedsAre) {
+/// One hub that feeds in all partitions name, and two workers serving them.
+TEST_F(Partitions, ShareTheGateOfAHub) {
   constexpr unsigned hosts = 12;
   constexpr auto answer_takes = 60ms;
   Authority authority;
   HttpServer hub(authority.issue({.names = {"IP:127.0.0.1"}}));
   std::mutex mutex;
-  std::map<std::string, Clock::time_point> asked;  // by the callback
+  std::map<std::string, Clock::time_point> asked;  // by callback
   hub.serve_rest([&](const ServedRequest& request) {
     const std::lock_guard lock(mutex);
     for (const auto& [name, value] : form_fields(request.body)) {

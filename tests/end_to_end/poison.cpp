@@ -1,5 +1,5 @@
-// Loaded into the program under test: it aborts or throws when a document about to be read asks for it. A real crash or
-// bug, in the real program, where documents are taken in.
+// Loaded into the program under test: aborts or throws when a document about to be parsed asks for it, to simulate a
+// real crash or bug in the parser.
 #include <cstdlib>
 #include <cstring>
 #include <stdexcept>

@@ -1,4 +1,4 @@
-// Politeness and endurance as servers and operators see them, with real workers.
+// Politeness and endurance with real workers, as servers and operators see them.
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
@@ -39,7 +39,7 @@ class Policy : public testing::Test {
       return one.header("Host").starts_with(host);
     }));
   }
-  /// As in production: no feed is polled twice within the test.
+  /// Uses long intervals, as in production, so that no feed is polled twice during the test.
   void slowly() {
     world.environment["FEEDMILL_FLOOR"] = "1h";
     world.environment["FEEDMILL_CEILING"] = "24h";
@@ -78,11 +78,11 @@ TEST_F(Policy, AHostThatRefusesIsLeftAlone) {
     })) << two.err();
     two.signal(SIGKILL);
   }
-  for (const std::string& url : *Feeds(world.store).urls_after("", 10'000)) {  // their leases are over
+  for (const std::string& url : *Feeds(world.store).urls_after("", 10'000)) {  // as if their leases had ended
     if (state(url, "claim") != "(nil)") world.redis_text({"ZADD", "schedule", "XX", "1", url});
   }
   Program three({"run"}, world.environment);
-  // It may have nothing left to do.
+  // The worker may have nothing left to do.
   EXPECT_TRUE(eventually([&] { return three.err().find("event=ready") != std::string::npos; })) << three.err();
   EXPECT_TRUE(eventually(all_wait)) << three.err();
   three.signal(SIGTERM);
@@ -120,7 +120,7 @@ TEST_F(Policy, TwoWorkersAskAHostOneAtATime) {
 }
 
 // SECURITY Q1, Q2
-TEST_F(Policy, WhatKillsTheWorkerIsFoundAmongAThousand) {
+TEST_F(Policy, FeedThatKillsWorkersIsFoundAmongAThousand) {
   if (is_sanitized) GTEST_SKIP() << "a sanitiser's library wants to be loaded first";
   constexpr int feeds = 1000;
   slowly();
@@ -162,10 +162,10 @@ TEST_F(Policy, WhatKillsTheWorkerIsFoundAmongAThousand) {
 }
 
 // SECURITY Q2, T18
-TEST_F(Policy, WhatTakesTooManyStepsIsQuarantinedAndOthersAreRead) {
+TEST_F(Policy, DocumentWithTooManyStepsIsQuarantinedAndOthersAreRead) {
   slowly();
   const std::string endless = world.http.url("/endless"), good = world.http.url("/good");
-  // Each paragraph looks through all that is open for one to end.
+  // Each paragraph searches all open elements for one to close.
   std::string paragraphs = "<rss version='2.0'><channel><item><description><![CDATA[";
   for (int i = 0; i < 128; ++i) paragraphs += "<b>";
   for (int i = 0; i < 100'000; ++i) paragraphs += "<p>";
@@ -235,7 +235,7 @@ TEST_F(Policy, KillingWorkersQuarantinesNoFeed) {
   std::size_t seen = 0;
   for (int kills = 0; kills < 8; ++kills) {
     Program worker({"run"}, world.environment);
-    // At some request or other; when all are stored already there is nothing left to kill.
+    // Kill it at an arbitrary request, unless everything is stored already.
     if (!eventually([&] { return world.http.requests().size() > seen || world.count("feed_created") == feeds; })) break;
     seen = world.http.requests().size();
     worker.signal(SIGKILL);
@@ -370,7 +370,7 @@ TEST_F(Policy, ADocumentIsWholeWhateverItsTransferSays) {
 }
 
 // HTTP §4
-TEST_F(Policy, BrokenCompressionIsAskedForPlain) {
+TEST_F(Policy, BrokenCompressionIsRetriedUncompressed) {
   world.http.serve("/feed.xml", [](const ServedRequest& request) {
     const bool plain = request.header("Accept-Encoding") == "identity";
     return plain ? Response{.body = rss({{"a", "First"}})}
@@ -386,8 +386,8 @@ TEST_F(Policy, BrokenCompressionIsAskedForPlain) {
   EXPECT_EQ(state(url, "last"), "200 unchanged -");
 }
 
-// HTTP H3, H10: what a stranger's redirect brings slows the stranger's feed alone.
-TEST_F(Policy, ARedirectSlowsNoFeedOfWhereItLeads) {
+// HTTP H3, H10: the response to a stranger's redirect slows down only the stranger's feed.
+TEST_F(Policy, RedirectDoesNotSlowFeedsOfItsTarget) {
   slowly();
   const std::string victim = world.http.url("/ok.xml");
   std::vector<std::string> strangers;

@@ -57,7 +57,7 @@ Program::Program(const std::vector<std::string>& arguments, const Environment& e
   posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
   posix_spawn_file_actions_addopen(&files, 1, out.c_str(), O_WRONLY | O_CREAT, 0600);
   posix_spawn_file_actions_addopen(&files, 2, err.c_str(), O_WRONLY | O_CREAT, 0600);
-  // Otherwise a connection that we close would stay open in a later child
+  // Otherwise a later child would keep open a connection that we close.
   posix_spawn_file_actions_addclosefrom_np(&files, 3);
   const int failed = posix_spawn(&pid_, argv.front(), &files, nullptr, argv.data(), envp.data());
   posix_spawn_file_actions_destroy(&files);
@@ -96,7 +96,7 @@ Finished Program::wait() {
   pid_t ended = 0;
   rusage used{};
   while ((ended = wait4(pid_, &status, WNOHANG, &used)) == 0 && std::chrono::steady_clock::now() < deadline) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));  // there is no waitpid with a time limit
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));  // waitpid has no time limit
   }
   if (ended == 0) {
     ::kill(pid_, SIGKILL);

@@ -1,4 +1,4 @@
-// The feedmill program as a person or a service manager runs it.
+// Runs the feedmill program as a user or a service manager would.
 #pragma once
 
 #include <chrono>
@@ -22,14 +22,14 @@ using Environment = std::map<std::string, std::string>;
 struct Finished {
   int exit = -1;  ///< exit code, or -signal
   std::string out, err;
-  std::uint64_t peak_bytes = 0;  ///< most memory that it had in RAM at once
+  std::uint64_t peak_bytes = 0;  ///< peak resident memory
 };
 
-/// A process of the program; killed with the object.
+/// A process of the program; killed on destruction.
 class Program {
  public:
-  /// Its output goes to files, so that it never waits for us. `limits`: what a shell does before it becomes the
-  /// program, as "ulimit -n 256". `path`: another program, "" = feedmill.
+  /// Output goes to files, so that the process never blocks on us. `limits`: shell commands run before the program,
+  /// such as "ulimit -n 256". `path`: a program to run instead; "" = feedmill.
   Program(const std::vector<std::string>& arguments, const Environment& environment, const std::string& limits = "",
           const std::string& path = "");
   ~Program();
@@ -38,13 +38,13 @@ class Program {
 
   pid_t pid() const { return pid_; }
   void signal(int number) const;
-  /// Whether it has ended.
+  /// Whether the process has ended.
   bool ended() const;
-  /// Waits until it has stopped itself (SIGSTOP), for half a minute at most; false when it did not.
+  /// Waits up to half a minute for the process to stop itself (SIGSTOP); returns whether it did.
   bool stopped() const;
-  /// Waits for its end, for a minute at most.
+  /// Waits for the process to end; kills it after a minute.
   Finished wait();
-  /// Its output so far.
+  /// Output so far.
   std::string out() const;
   std::string err() const;
 
@@ -56,16 +56,16 @@ class Program {
 /// The number of occurrences of `what` in `text`.
 std::size_t count_of(const std::string& text, const std::string& what);
 
-/// host:port of a worker's listener, from its log.
+/// host:port of the first listener that a worker's log names, waiting for it; "" if none appears.
 std::string listening_at(const Program& worker);
 
-/// Head and body of the answer to a GET.
+/// Head and body of the response to a GET.
 std::string get(const std::string& host_and_port, const std::string& target);
 
 /// A real Redis, a real origin, and an environment in which feedmill may talk to both.
 class World {
  public:
-  /// `redis`: arguments of its server, as of RedisServer.
+  /// `redis_arguments`: as for RedisServer.
   explicit World(const std::vector<std::string>& redis_arguments = {});
 
   Finished run(const std::vector<std::string>& arguments, const Environment& more = {}) const;
@@ -81,7 +81,7 @@ class World {
   Environment environment;
 };
 
-/// An RSS document with these posts, newest first: guid and title.
+/// An RSS document with these posts, newest first, given as guid and title.
 std::string rss(const std::vector<std::pair<std::string, std::string>>& posts, const std::string& title = "Feed");
 
 }  // namespace feedmill::test

@@ -54,7 +54,7 @@ class HubWorld : public World {
     topic = std::string(json::parse(shared.out.substr(0, shared.out.find('\n'))).at("atom").as_string());
   }
 
-  /// `more`: of its environment alone.
+  /// Starts a worker; `more` adds environment variables for it alone.
   void start(const Environment& more = {}) {
     redis_text({"DEL", "lock:push_out"});
     worker = std::make_unique<Program>(
@@ -94,7 +94,7 @@ class HubWorld : public World {
                 "redis.call('ZADD', 'push_out:due', 1, id) end end",
                 "0"});
   }
-  /// Whether no subscription is left, however often it is retried.
+  /// Forces retries until no subscription is left; false if some remain.
   bool comes_to_nothing() {
     return eventually([&] {
       hurry();
@@ -165,7 +165,7 @@ class HubBadInput : public testing::Test {
   }
 };
 
-TEST_F(HubBadInput, PrivateCallbacksAreRefusedAtOnceAndNamesWhenTheyAreAsked) {
+TEST_F(HubBadInput, PrivateAddressesAreRefusedAtOnceAndPrivateNamesAtVerification) {
   world.start({{"FEEDMILL_EGRESS_ALLOW", "192.0.2.0/24:80"}});
   for (const char* closed :
        {"http://10.0.0.1/cb", "http://127.0.0.1/cb", "http://192.168.1.1/cb?x=1", "http://172.16.0.1/", "http://[::1]/",
@@ -188,7 +188,7 @@ TEST_F(HubBadInput, CallbacksThatPointBackAreRejected) {
     expect_refused(world.public_url + path, "a URL of this hub");
   }
   EXPECT_EQ(world.known(), 0U);
-  // Under another name the address is not known to be ours; it does not echo the challenge.
+  // Under another name the hub does not recognise its own address, but verification fails: no challenge is echoed.
   const std::string port = world.public_url.substr(world.public_url.rfind(':'));
   for (const std::string& path : {std::string("/hub"), world.topic.substr(world.public_url.size())}) {
     EXPECT_EQ(world.subscribe("http://localhost" + port + path).status, 202);
@@ -227,7 +227,7 @@ TEST_F(HubBadInput, ABadAnswerDoesNotConfirm) {
   EXPECT_EQ(reader.server.connections(), 0U) << "redirects are not followed";
   for (const std::string& path : paths) EXPECT_EQ(bad.count(path), 1U) << path << ": its site has never confirmed";
   expect_delivered();
-  // A new callback is asked once, although its site has confirmed another.
+  // A new callback is verified once, although another callback of its site has confirmed.
   for (const char* path : {"/slow", "/refuses"}) EXPECT_EQ(world.subscribe(bad.url(path)).status, 202) << path;
   EXPECT_TRUE(eventually([&] {
     world.hurry();
@@ -252,7 +252,7 @@ TEST_F(HubBadInput, BadReceiversDoNotDelayOthers) {
   for (const char* path : {"/redirects", "/slow", "/endless"}) EXPECT_EQ(world.subscribe(bad.url(path)).status, 202);
   ASSERT_TRUE(eventually([&] { return world.counts().hub_active == 3; }));
   expect_delivered();
-  // A long answer counts by its status; the others are tried again later.
+  // An endless response counts by its status; the other deliveries are retried later.
   const auto failures = [&](const std::string& path) {
     for (const Subscriber& one : *Subscribers(world.store).list(Subscriber::Kind::hub, "", 100)) {
       if (one.url == bad.url(path)) return static_cast<int>(one.failures);
@@ -297,7 +297,7 @@ TEST_F(HubBadInput, RemovingATopicDropsPendingSubscriptions) {
   EXPECT_EQ(ask({.url = world.topic}).status, 404);
 }
 
-// Bounds of one site: below one registrable domain, or addresses of one network (U18).
+// Limits per site: callbacks in one registrable domain or one network (U18).
 TEST_F(HubBadInput, OneSiteCannotTakeAllSubscriptions) {
   world.start({{"FEEDMILL_PUSH_OUT_PER_SITE", "5"}});
   HttpServer silent;
@@ -322,8 +322,8 @@ TEST_F(HubBadInput, OneSiteCannotTakeAllSubscriptions) {
   EXPECT_EQ(world.redis_text({"EXISTS", "push_out:sites"}), "0") << "nothing is counted any more";
 }
 
-// From one address at full speed: a bounded number is stored, the rest is told to retry later, and healthy subscribers
-// are served throughout.
+// A flood from one address at full speed: a bounded number of subscriptions is stored, the rest get Retry-After, and
+// healthy subscribers are served.
 TEST_F(HubBadInput, AFloodOfSubscriptionsIsBounded) {
   world.start();
   HttpServer silent;
@@ -352,7 +352,7 @@ class HubUnderLoad : public testing::Test {
  protected:
   HubWorld world;
 
-  /// Posts of text that takes six times its length in Atom.
+  /// Publishes posts with text that grows sixfold in Atom.
   void publish_large(int from, int count, std::size_t bytes = 1'000'000) {
     std::string text = "<feed xmlns='http://www.w3.org/2005/Atom'><title>Large</title>";
     for (int i = from + count; i-- > from;) {
@@ -363,7 +363,7 @@ class HubUnderLoad : public testing::Test {
                      Response{.headers = {{"Content-Type", "application/atom+xml"}}, .body = text + "</feed>"});
     world.refresh();
   }
-  /// In KiB: "VmHWM", the most that it has had at once, or "VmRSS".
+  /// The worker's memory in KiB: "VmHWM", its peak, or "VmRSS".
   std::int64_t memory(const std::string& name) const {
     std::ifstream status("/proc/" + std::to_string(world.worker->pid()) + "/status");
     for (std::string line; std::getline(status, line);) {
@@ -373,8 +373,8 @@ class HubUnderLoad : public testing::Test {
   }
 };
 
-// WEBSUB U1, SECURITY M5: one place in the topic is one document, however it is named.
-TEST_F(HubUnderLoad, ManyNamesOfAPageAreOneDocumentOfTwoMebibytes) {
+// WEBSUB U1, SECURITY M5: each page of a topic is one document, however its URL is spelt.
+TEST_F(HubUnderLoad, UrlVariantsOfAPageShareOneDocument) {
   publish_large(0, 4);
   world.start();
   const std::int64_t before = memory("VmHWM");
@@ -392,7 +392,7 @@ TEST_F(HubUnderLoad, ManyNamesOfAPageAreOneDocumentOfTwoMebibytes) {
   EXPECT_EQ(ask({"HEAD", world.topic}).header("Content-Length"), std::to_string(ask({"GET", world.topic}).body.size()));
 }
 
-// WEBSUB U1: the links lead through all posts, each once.
+// WEBSUB U1: following the links reaches every post exactly once.
 TEST_F(HubUnderLoad, LinksOfLargePagesReachEveryPostOnce) {
   publish_large(0, 9, 150'000);
   world.start();
@@ -419,7 +419,7 @@ TEST_F(HubUnderLoad, LinksOfLargePagesReachEveryPostOnce) {
   }
 }
 
-// WEBSUB U9, SECURITY M5: a document for many receivers is held once, and counted while it is sent.
+// WEBSUB U9, SECURITY M5: a document for many receivers is held in memory once, and counted while it is sent.
 TEST_F(HubUnderLoad, ReceiversThatDoNotReadShareOneDocument) {
   DeafReceivers deaf;
   Reader reader;
@@ -470,7 +470,7 @@ TEST_F(HubUnderLoad, ASiteThatNeverConfirmedIsAskedTenTimesAndThenLeftAlone) {
   EXPECT_TRUE(eventually([&] { return world.counts().hub_active == 1; }));
 }
 
-// WEBSUB U14: a quarter of the lanes verifies.
+// WEBSUB U14: at most a quarter of the lanes verify.
 TEST_F(HubUnderLoad, VerificationsThatHangDelayNoDelivery) {
   world.start({{"FEEDMILL_PUSH_OUT_AT_ONCE", "8"}, {"FEEDMILL_PUSH_OUT_TIMEOUT", "30s"}});
   Reader reader;
@@ -488,12 +488,12 @@ TEST_F(HubUnderLoad, VerificationsThatHangDelayNoDelivery) {
   EXPECT_LE(mute.connections(), 2U);
 }
 
-/// Workers whose hub is asked by clients of many networks, through a proxy, to verify callbacks of a third party.
+/// Clients in many networks ask the workers' hub, through a proxy, to verify callbacks of a third party.
 class HubAmplifier : public HubUnderLoad {
  protected:
-  /// Requests at the third party within a minute of the first, for 1,500 subscriptions and more during that minute.
-  /// `domain`: of their names, each of which has its own label before it; "" = an address. `confirmed`: a callback of
-  /// that domain has confirmed a subscription.
+  /// Requests that the third party gets within a minute of the first, while at least 1,500 subscriptions arrive.
+  /// `domain`: each callback has its own host name in it; "" = one IP address. `confirmed`: another callback in that
+  /// domain has confirmed a subscription.
   std::size_t requests_in_a_minute(std::size_t workers, const std::string& domain = "", bool confirmed = false) {
     using Clock = std::chrono::steady_clock;
     std::mutex mutex;
@@ -588,7 +588,7 @@ TEST_F(HubUnderLoad, AFloodOfOneClientKeepsNoOtherOut) {
     EXPECT_EQ(ask({"GET", world.topic, from("198.51.100." + std::to_string(i))}).status, 200);
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
   }
-  // Asked during the flood: its share fills up again as soon as it ends.
+  // Checked during the flood, because the client's share refills as soon as it ends.
   EXPECT_TRUE(eventually([&] {
     return ask({"GET", world.topic, from("203.0.113.99")}).header("Retry-After") == "5";
   })) << "the same /24";
@@ -609,7 +609,7 @@ TEST_F(HubWithoutRedis, Answers503AndRecoversOnItsOwn) {
   EXPECT_EQ(ask({.url = world.topic}).status, 200);
   world.redis.kill();
   world.redis.start();
-  // The outage is not noticed yet: the first request finds a dead connection.
+  // The restart is not noticed yet: the first request finds a dead connection.
   EXPECT_EQ(world.subscribe(reader.url("/two")).status, 202);
   world.redis.kill();
   const HttpAnswer away = world.subscribe(reader.url("/three"));
@@ -627,7 +627,7 @@ TEST_F(HubWithoutRedis, Answers503AndRecoversOnItsOwn) {
   EXPECT_TRUE(eventually([&] { return reader.posts().size() == 3; }));
 }
 
-/// The wall clock of the worker and Redis, which continues from any time set by a test.
+/// Sets the wall clock of the worker and Redis; it continues from any time that a test sets.
 class SetClock {
  public:
   SetClock() {
@@ -656,7 +656,7 @@ class SetClock {
   SetClock(const SetClock&) = delete;
   SetClock& operator=(const SetClock&) = delete;
 
-  /// Programs started from now on use the true clock, unless told otherwise.
+  /// Programs started from now on use the real clock, unless their environment sets SET_CLOCK.
   static void let_go() {
     unsetenv("LD_PRELOAD");
     unsetenv("SET_CLOCK");
@@ -680,7 +680,7 @@ TEST(HubWithASteppingClock, DeliversNewPostsAndEndsLeasesByTheCurrentClock) {
   if (is_sanitized) GTEST_SKIP() << "a sanitizer wants to be preloaded first";
   using namespace std::chrono_literals;
   SetClock clock;
-  HubWorld world({"--loglevel", "warning"});  // a Redis of its own
+  HubWorld world({"--loglevel", "warning"});  // its Redis uses the set clock
   SetClock::let_go();
   world.environment["LD_PRELOAD"] = FEEDMILL_SET_CLOCK;
   world.environment["SET_CLOCK"] = clock.path;
@@ -697,7 +697,7 @@ TEST(HubWithASteppingClock, DeliversNewPostsAndEndsLeasesByTheCurrentClock) {
     return std::chrono::seconds(std::stoll(hook.posts().at(index).header("webhook-timestamp")));
   };
 
-  clock.put(24h);  // back, but not before the earlier fetches
+  clock.put(24h);  // a step back, but not before the earlier fetches
   const std::chrono::seconds back = real_now() + 24h;
   world.publish({{"2", "second"}, {"1", "first"}});
   world.refresh();
@@ -705,7 +705,7 @@ TEST(HubWithASteppingClock, DeliversNewPostsAndEndsLeasesByTheCurrentClock) {
   EXPECT_GE(stamp(0), back - 1s) << "a try says when this machine thinks that it was made";
   EXPECT_LE(stamp(0), back + 10min);
 
-  // Failures are retried by the clock: at once after a step ahead.
+  // Retries follow the wall clock: a step ahead makes them due at once.
   hook.status = 503;
   world.publish({{"3", "third"}, {"2", "second"}, {"1", "first"}});
   world.refresh();

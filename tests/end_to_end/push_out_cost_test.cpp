@@ -1,4 +1,4 @@
-// The cost for Redis of an event that concerns few or many subscribers (PERFORMANCE F11). Prints the figures of
+// What an event costs Redis if it concerns few or many subscribers (PERFORMANCE F11). Prints the figures of
 // docs/BENCHMARKS.md.
 #include <iostream>
 #include <map>
@@ -19,7 +19,7 @@ class PushOutCost : public testing::TestWithParam<int> {
  protected:
   PushOutCost() {
     it.world.environment["FEEDMILL_PUSH_OUT_PER_HOST"] = "64";
-    it.world.environment["FEEDMILL_PUSH_OUT_AT_ONCE"] = "32";  // as many as may be new at one host
+    it.world.environment["FEEDMILL_PUSH_OUT_AT_ONCE"] = "32";  // half of a host's slots, the share of new receivers
     receiver.forget_requests();
     receiver.serve_rest([](const ServedRequest&) { return Response{.status = 204}; });
   }
@@ -30,12 +30,12 @@ class PushOutCost : public testing::TestWithParam<int> {
       webhook.url = receiver.url("/" + std::to_string(i));
       webhook.secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
       webhook.filter.types = {"post_created"};
-      webhook.with_private = i % 2 == 0;  // of the others it is looked up each time whether the feed is private
+      webhook.with_private = i % 2 == 0;  // for the others, each event looks up whether its feed is private
       ASSERT_TRUE(Subscribers(it.world.store).add(webhook));
     }
   }
 
-  /// By name, those within scripts among them.
+  /// Number of calls by command, including those made by scripts.
   std::map<std::string, int> commands() const {
     std::map<std::string, int> calls;
     std::istringstream stats(it.world.redis_text({"INFO", "commandstats"}));
@@ -57,7 +57,7 @@ TEST_P(PushOutCost, OfAnEventGrowsOnlyWithTheSubscribersConcerned) {
   ASSERT_EQ(it.world.run({"set", it.truth.url(0), "republish=yes"}).exit, 0);
   ASSERT_NO_FATAL_FAILURE(add_webhooks(count));
   Program worker({"run", "--no-ingest", "--no-deliver", "--push-out"}, it.world.environment);
-  // It leads once it has noted how far it has looked.
+  // The worker leads once it has stored its position in the stream.
   ASSERT_TRUE(eventually([&] {
     return it.world.redis_text({"EXISTS", "deliver:push_out:000"}) == "1";
   })) << worker.err();
@@ -73,14 +73,14 @@ TEST_P(PushOutCost, OfAnEventGrowsOnlyWithTheSubscribersConcerned) {
   std::map<std::string, int> calls = commands();
   worker.signal(SIGTERM);
   EXPECT_EQ(worker.wait().exit, 0);
-  // What an idle worker and this test do as well depends on the time that passes. Those here are of subscribers.
+  // An idle worker and this test also run commands, depending on the time that passes. Count those on subscribers.
   const int touching = std::accumulate(calls.begin(), calls.end(), 0, [](int sum, const auto& call) {
     static const std::set<std::string> of_subscribers{"hgetall", "hget", "hset", "hdel", "hmget", "zadd", "zrem"};
     return sum + (of_subscribers.contains(call.first) ? call.second : 0);
   });
   std::cout << count << " webhooks: " << touching << " commands about them, " << calls["evalsha"] << " scripts"
             << std::endl;
-  EXPECT_LE(touching, 40 + 20 * count);  // 14 each; a busy machine adds leases that are renewed
+  EXPECT_LE(touching, 40 + 20 * count);  // 14 each; lease renewals on a busy machine add more
 }
 
 INSTANTIATE_TEST_SUITE_P(Webhooks, PushOutCost, testing::Values(1, 100, 1000));

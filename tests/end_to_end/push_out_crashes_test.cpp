@@ -1,5 +1,5 @@
-// The pushing worker, Redis or receivers are killed (WEBSUB U14, RELIABILITY §4): no receiver misses an event,
-// duplicates have the same id, and each gets the events in stream order. FULL_TESTS makes the loop the long one, and
+// The worker that pushes out, Redis or receivers are killed (WEBSUB U14, RELIABILITY §4): no receiver misses an event,
+// duplicates have the same id, and each receiver gets its events in stream order. FULL_TESTS runs the long loop;
 // FEEDMILL_LOOP_MINUTES=n ends it after n minutes, however far it has got.
 #include <array>
 #include <chrono>
@@ -33,7 +33,7 @@ namespace json = boost::json;
 constexpr std::size_t feeds = 3;
 const std::vector<std::string> pushes_out{"run", "--no-ingest", "--no-deliver", "--push-out"};
 
-/// A receiver that can be killed; each POST is in a file before the answer.
+/// A receiver that can be killed; it writes each POST to a file before it answers.
 class Receiver {
  public:
   struct Told {
@@ -60,7 +60,7 @@ class Receiver {
     const auto size = std::filesystem::file_size(file_, none_yet);
     return none_yet ? 0 : size;
   }
-  /// Of one path, in the order in which they came.
+  /// The POSTs to `path`, in order of arrival.
   std::vector<Told> told(const std::string& path) const {
     std::vector<Told> all;
     std::ifstream lines(file_);
@@ -78,7 +78,7 @@ class Receiver {
   std::unique_ptr<Program> process_;
 };
 
-/// Of a title of the publisher: guid, and how often the post had been edited.
+/// Parses a title of the publisher: the post's guid, and how often it had been edited.
 std::pair<std::string, std::size_t> post_of(const std::string& title) {
   std::size_t post = 0, feed = 0, edits = 0;
   const int read = std::sscanf(title.c_str(), "Post %zu of feed %zu, edited %zu times", &post, &feed, &edits);
@@ -112,7 +112,7 @@ class ToldWorld {
     return std::make_unique<Program>(pushes_out, it.world.with(more));
   }
 
-  /// Every feed has a new post and an edit, and the store knows.
+  /// Publishes a new post and an edit for every feed, and stores them.
   void bring_news() {
     it.bring_news();
     ASSERT_EQ(it.world.run({"run", "--once"}).exit, 0);
@@ -125,7 +125,7 @@ class ToldWorld {
 
   std::uintmax_t bytes_told() const { return one.bytes() + two.bytes(); }
 
-  /// Time passes: back-offs end, and the leases of a worker that died. `log`: the worker's.
+  /// Ends all back-offs, and the leases of the dead worker that wrote `log`.
   void let_time_pass(const std::string& log = "") const {
     constexpr std::string_view before = " worker=";
     const auto at = log.find(before);
@@ -241,7 +241,8 @@ class ToldWorld {
     return parts(id) > parts(since);
   }
 
-  /// Each event came, none that does not concern it, again only with the same body, in the order of the stream.
+  /// Faults of a webhook's deliveries: each matching event must come, in stream order if so configured, and repeats
+  /// must have the same body.
   static std::string wrongs_of_webhook(const Somebody& somebody, const std::vector<Event>& concerned) {
     std::vector<std::string> expected, came;
     for (const Event& event : concerned) expected.push_back(event.id);
@@ -255,14 +256,15 @@ class ToldWorld {
     return difference(came, expected);
   }
 
-  /// Each post came, in the order of the stream, and as it is now the last time.
+  /// Faults of a subscriber's deliveries: each matching post must come, in stream order, its last version being the
+  /// current one.
   std::string wrongs_of_subscriber(const Somebody& somebody, const std::vector<Event>& concerned) {
     std::vector<std::string> expected, came;
     std::set<std::string> seen;
     for (const Event& event : concerned) {
       if (seen.insert(event.guid).second) expected.push_back(event.guid);
     }
-    std::map<std::string, std::size_t> newest;  // edits
+    std::map<std::string, std::size_t> newest;  // edits by guid
     for (const Receiver::Told& told : somebody.receiver->told(somebody.path)) {
       const json::object document = json::parse(told.body).as_object();
       const json::array& items = document.at("items").as_array();
@@ -292,7 +294,7 @@ class ToldWorld {
   std::vector<Somebody> everybody_;
 };
 
-/// A place in the code, and how often it is passed before the process dies there.
+/// A crash point in the code, with the number of passes after which the process dies there.
 struct Point {
   const char* name;
   const char* at;
@@ -339,9 +341,9 @@ INSTANTIATE_TEST_SUITE_P(Points, PushOutCrashes,
                                          Point{"S23_fifth", "S23:5"}),
                          [](const auto& test) { return test.param.name; });
 
-/// No later event and no other look help: subscribers that a worker took and did not settle are due when its lease
-/// ends.
-TEST(HubLeases, BringTheLastVersionThoughNothingNewComes) {
+/// Subscribers that a dead worker took and did not settle become due when its lease ends, without a later event or
+/// another look-up.
+TEST(HubLeases, DeliverTheLastVersionWithoutFurtherEvents) {
   ToldWorld it;
   ASSERT_NO_FATAL_FAILURE(it.set_up());
   auto worker = it.start();
@@ -359,7 +361,7 @@ TEST(HubLeases, BringTheLastVersionThoughNothingNewComes) {
 
 class PushOutKillLoop : public testing::Test {
  protected:
-  /// The publisher and all others go on for a random while.
+  /// Lets the publisher, the workers and the receivers run for a random while.
   void let_work() {
     const auto enough = it.bytes_told() + random() % 8192;
     int looks = 0;
@@ -428,7 +430,7 @@ TEST_F(PushOutKillLoop, LosesNoEvent) {
   EXPECT_EQ(it.wrongs_once_told(), "") << "seed " << seed;
   ingest->signal(SIGTERM);
   EXPECT_EQ(ingest->wait().exit, 0);
-  for (auto& worker : workers) {  // the last may have been started just now
+  for (auto& worker : workers) {  // the last may just have been started
     EXPECT_TRUE(eventually([&] { return worker->err().find("event=ready") != std::string::npos; })) << worker->err();
     worker->signal(SIGTERM);
   }
@@ -471,7 +473,7 @@ class PushOutLeases : public testing::Test {
     ASSERT_EQ(it.world.run({"run", "--once"}).exit, 0);
   }
   std::int64_t due() { return std::atoll(it.world.redis_text({"ZSCORE", "push_out:due", id}).c_str()); }
-  /// How often each message came, in the order of their first.
+  /// How often each message arrived, in order of first arrival.
   std::vector<std::size_t> times() const {
     std::vector<std::string> ids;
     std::vector<std::size_t> count;
@@ -495,14 +497,14 @@ class PushOutLeases : public testing::Test {
 
 using Times = std::vector<std::size_t>;
 
-// Without outside help: leases end on their own while eventually() waits.
+// Nothing speeds this up: leases end on their own while eventually() waits.
 TEST_F(PushOutLeases, OfAWorkerThatDiedEndWithinSeconds) {
   silent = true;
   auto first = start();
   ASSERT_TRUE(eventually([&] { return it.world.redis_text({"EXISTS", "lock:push_out"}) == "1"; }));
   ASSERT_NO_FATAL_FAILURE(publish(2));
   ASSERT_TRUE(eventually([&] { return times() == Times{1}; }));
-  // It is renewed while the request lasts, and never reaches more than ten seconds ahead.
+  // The lease is renewed while the request lasts, and never extends more than ten seconds ahead.
   const std::int64_t taken = due();
   EXPECT_TRUE(eventually([&] { return due() > taken; }));
   auto second = start();
@@ -519,7 +521,7 @@ TEST_F(PushOutLeases, OfAWorkerThatDiedEndWithinSeconds) {
   EXPECT_EQ(second->wait().exit, 0);
 }
 
-TEST_F(PushOutLeases, OfAWorkerThatStoodStillAreNotGoneOnWith) {
+TEST_F(PushOutLeases, StalledWorkerDoesNotResumeAfterLeaseExpiry) {
   auto first = start({{"FEEDMILL_PAUSE_AT", "S22:1"}});
   ASSERT_TRUE(eventually([&] { return it.world.redis_text({"EXISTS", "lock:push_out"}) == "1"; }));
   ASSERT_NO_FATAL_FAILURE(publish(3));

@@ -1,4 +1,4 @@
-// Whole programs that tell others: webhooks, the hub, and two feedmills in a chain (WEBSUB §10, OPERATIONS B1, B4–B6).
+// Pushing out with whole programs: webhooks, the hub, and two chained feedmills (WEBSUB §10, OPERATIONS B1, B4–B6).
 #include <algorithm>
 #include <future>
 #include <map>
@@ -29,7 +29,7 @@ namespace json = boost::json;
 using testing::HasSubstr;
 using testing::Not;
 
-/// A store whose worker pushes out. Its feeds are on this machine; their records allow republishing.
+/// A store with a worker that pushes out. Its feeds are on this machine; their settings allow republishing.
 class OutsideWorld : public World {
  public:
   OutsideWorld() : port(free_port()), public_url("http://127.0.0.1:" + std::to_string(port)) {
@@ -46,7 +46,7 @@ class OutsideWorld : public World {
     EXPECT_FALSE(worker->ended()) << worker->err();
   }
 
-  /// Registered, shown to others, and read once.
+  /// Adds a feed that may be republished, and fetches it once.
   std::string add(const std::string& path, const std::vector<std::pair<std::string, std::string>>& posts) {
     publish(path, posts);
     const std::string url = http.url(path);
@@ -142,7 +142,7 @@ TEST_F(PushingOut, AWebhookGetsEachPostOnceSigned) {
   const WebhookMessage message{request.header("webhook-id"), std::stoll(request.header("webhook-timestamp")),
                                request.body};
   EXPECT_EQ(request.header("webhook-signature"), webhook_signature(message, std::vector{secret}));
-  // Rotated, both secrets sign.
+  // After a rotation, both secrets sign.
   const json::object rotated = world.asked({"webhook", "rotate", id, "--json"});
   world.publish("/feed", {{"3", "third"}, {"2", "second"}, {"1", "first"}});
   world.refresh(url);
@@ -153,7 +153,7 @@ TEST_F(PushingOut, AWebhookGetsEachPostOnceSigned) {
   EXPECT_EQ(world.run({"webhook", "show", id}).exit, 1);
 }
 
-// A webhook starts at the end of the stream when it is added, even while no worker pushes out.
+// A webhook starts at the end of the stream at the time it is added, even while no worker pushes out.
 TEST_F(PushingOut, DeliversEventsFromBeforeTheFirstWorker) {
   const std::string url = world.add("/feed", {{"1", "first"}});
   add_webhook({"--type", "post_created"});
@@ -164,7 +164,7 @@ TEST_F(PushingOut, DeliversEventsFromBeforeTheFirstWorker) {
   EXPECT_EQ(title_of(receiver.server.requests().at(0)), "second");
 }
 
-// On a machine of its own (DESIGN §1).
+// Pushing out on a separate machine (DESIGN §1).
 TEST_F(PushingOut, RunsByItself) {
   const std::string url = world.add("/feed", {{"1", "first"}});
   world.start({"--no-ingest", "--no-deliver"});
@@ -178,7 +178,7 @@ TEST_F(PushingOut, RunsByItself) {
   EXPECT_EQ(ended.exit, 0) << ended.err;
 }
 
-TEST_F(PushingOut, WhatFailsIsTriedAgainUnderTheSameId) {
+TEST_F(PushingOut, RetriesFailuresWithTheSameId) {
   const std::string url = world.add("/feed", {{"1", "first"}});
   world.start();
   const std::string id = add_webhook();
@@ -242,7 +242,7 @@ TEST_F(PushingOut, ReportsMissedEventsToTheReceiver) {
   world.publish("/feed", {{"2", "second"}, {"1", "first"}});
   world.refresh(url);
   world.redis_text({"XTRIM", "stream:signals", "MAXLEN", "0"});
-  world.redis_text({"ZADD", "push_out:due", "1", id});  // before it can be due by itself: it would be served twice
+  world.redis_text({"ZADD", "push_out:due", "1", id});  // before it becomes due by itself and is served twice
   world.start();
   ASSERT_TRUE(receiver.has(1));
   const json::value body = json::parse(receiver.server.requests().at(0).body);
@@ -261,7 +261,7 @@ TEST_F(PushingOut, DeliversTheRemainingEventsAfterMissedOnes) {
     world.refresh(url);
   }
   world.redis_text({"XTRIM", "stream:signals", "MAXLEN", "1"});
-  world.redis_text({"ZADD", "push_out:due", "1", id});  // before it can be due by itself: it would be served twice
+  world.redis_text({"ZADD", "push_out:due", "1", id});  // before it becomes due by itself and is served twice
   world.start();
   ASSERT_TRUE(receiver.has(2));
   const json::value missed = json::parse(receiver.server.requests().at(0).body);
@@ -270,10 +270,10 @@ TEST_F(PushingOut, DeliversTheRemainingEventsAfterMissedOnes) {
   EXPECT_EQ(title_of(receiver.server.requests().at(1)), "post 4");
 }
 
-// WEBSUB U15: a removed feed can no longer be asked whether it may be republished.
+// WEBSUB U15: once a feed is removed, its republish setting can no longer be looked up.
 TEST_F(PushingOut, ReportsARemovedFeedUnlessItWasPrivate) {
   const std::string shown = world.add("/feed", {{"1", "first"}}), kept = world.add("/private", {{"1", "first"}});
-  EXPECT_EQ(world.run({"set", kept, "republish="}).exit, 0);  // on this machine: no other client could fetch it
+  EXPECT_EQ(world.run({"set", kept, "republish="}).exit, 0);  // private: on this machine, no other client can fetch it
   world.start();
   add_webhook();
   EXPECT_EQ(world.run({"remove", kept, "--yes"}).exit, 0);
@@ -328,8 +328,8 @@ TEST_F(PushingOut, ABusyReceiverYieldsItsSlotToOthersOfItsHost) {
   EXPECT_EQ(told.size(), webhooks) << "each was told of something before any was told of all";
 }
 
-// Kills at any moment: every post is delivered, in order, and duplicates have the same id.
-TEST_F(PushingOut, KilledAgainAndAgainItMissesNothing) {
+// Killed at any moment: every post is delivered, in order, and duplicates have the same id.
+TEST_F(PushingOut, MissesNothingDespiteRepeatedKills) {
   const std::string url = world.add("/feed", {{"0", "post 0"}});
   world.start();
   add_webhook();
@@ -404,7 +404,7 @@ TEST_F(PushingOut, DropsEventsOfFeedsThatBecamePrivate) {
   EXPECT_EQ(title_of(receiver.server.requests().back()), "two");
 }
 
-/// The hub as subscribers outside see it.
+/// The hub as subscribers see it.
 class Hub : public PushingOut {
  protected:
   void SetUp() override {
@@ -535,7 +535,7 @@ TEST_F(Hub, InvalidRequestsAreRejectedWithTheReason) {
   EXPECT_EQ(ask({"POST", world.public_url + "/hub", {{"Content-Type", "text/plain"}}, "x"}).status, 415);
 }
 
-TEST_F(Hub, ATopicThatIsTakenAwayIsDenied) {
+TEST_F(Hub, RemovedTopicIsDenied) {
   EXPECT_EQ(subscribe(subscriber.url("/cb")).status, 202);
   ASSERT_TRUE(eventually([&] { return active() == 1; }));
   EXPECT_EQ(world.run({"topic", "remove", feed, "--yes"}).exit, 0);
@@ -581,7 +581,7 @@ TEST_F(Hub, AStreamResumesAtItsPositionAfterARedisOutage) {
                               " HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n";
   const auto begins = [&] { return say_and_hear_out(world.port, request, "", std::chrono::seconds(1)).substr(0, 12); };
   ASSERT_TRUE(eventually([&] { return begins() == "HTTP/1.1 200"; }));
-  world.redis_text({"CLIENT", "KILL", "TYPE", "normal"});  // as one that is started again
+  world.redis_text({"CLIENT", "KILL", "TYPE", "normal"});  // like a restart of Redis
   EXPECT_EQ(begins(), "HTTP/1.1 200");
 }
 
@@ -596,8 +596,8 @@ TEST_F(Hub, ALeaseEnds) {
   EXPECT_TRUE(eventually([&] { return active() == 0; }));
 }
 
-// A delivery that is given up does not end the subscription, which continues with the next event (U12).
-TEST_F(Hub, ADeliveryThatIsGivenUpEndsNothing) {
+// Giving up a delivery does not end the subscription, which continues with the next event (U12).
+TEST_F(Hub, AbandonedDeliveryDoesNotEndTheSubscription) {
   EXPECT_EQ(subscribe(subscriber.url("/cb")).status, 202);
   ASSERT_TRUE(eventually([&] { return active() == 1; }));
   status = 500;
@@ -610,7 +610,7 @@ TEST_F(Hub, ADeliveryThatIsGivenUpEndsNothing) {
                              "0"});
   };
   ASSERT_TRUE(eventually([&] { return failures() == "1"; }));
-  // A request in its name does not shorten the back-off.
+  // A request in the subscriber's name does not shorten the back-off.
   confirms = false;
   for (const char* mode : {"subscribe", "unsubscribe"}) {
     const std::size_t before = subscriber.requests().size();
@@ -680,8 +680,8 @@ void subscribe_all(Store& store, const std::vector<std::string>& callbacks, cons
   }
 }
 
-// Of the dead, half refuse connections and half take them and say nothing: the living get theirs while these are still
-// being waited for (U14).
+// Of the dead subscribers, half refuse connections and half accept them and never answer. The others get their
+// deliveries while the silent ones are still being waited for (U14).
 TEST_F(Hub, ManySubscribersDoNotWaitForTheDead) {
   const auto count = static_cast<std::size_t>(tries(300, 10'000, 10'000));
   const std::size_t dead = std::max<std::size_t>(4, count / 100);
@@ -690,7 +690,7 @@ TEST_F(Hub, ManySubscribersDoNotWaitForTheDead) {
   world.redis_text({"DEL", "lock:push_out"});
 
   std::mutex mutex;
-  std::map<std::string, int> told;  // by path
+  std::map<std::string, int> told;  // deliveries by path
   HttpServer living;
   living.forget_requests();
   living.serve_rest([&](const ServedRequest& request) {
@@ -711,7 +711,7 @@ TEST_F(Hub, ManySubscribersDoNotWaitForTheDead) {
   ASSERT_NO_FATAL_FAILURE(subscribe_all(world.store, callbacks, {TopicKind::feed, feed}, topic));
   ASSERT_EQ(active(), count);
 
-  // All are on two hosts here, and silent receivers have their share of the lanes.
+  // All subscribers share three hosts here, and silent receivers use up their share of the lanes.
   world.environment["FEEDMILL_PUSH_OUT_AT_ONCE"] = "256";
   world.environment["FEEDMILL_PUSH_OUT_PER_HOST"] = "64";
   world.environment["FEEDMILL_PUSH_OUT_TIMEOUT"] = "30s";
@@ -781,7 +781,7 @@ TEST_F(Chain, PostsGoThroughTwoFeedmillsOnce) {
   a.publish("/feed", {{"2", "second"}, {"1", "first"}});
   a.refresh(feed);
   ASSERT_TRUE(eventually([&] { return !field(b, topic, "second", "guid").empty(); }));
-  // Polled afterwards it is the same post.
+  // A later poll finds the same post.
   b.refresh(topic);
   EXPECT_EQ(b.redis_text({"ZCARD", topic + ":sort"}), "2");
   EXPECT_EQ(field(b, topic, "first", "guid"), first);

@@ -24,7 +24,7 @@ std::int64_t number(std::string_view text) {
   return value;
 }
 
-/// The "127.0.0.1:PORT" that follows `words` in the worker's log.
+/// The "127.0.0.1:PORT" after `words` in the worker's log.
 std::string address_after(const Program& program, const std::string& words) {
   std::string address;
   eventually([&] {
@@ -133,8 +133,8 @@ void PushWorld::leave_to_last() {
   ports_.erase(ports_.begin(), ports_.end() - 1);
 }
 
-/// Acts as a proxy: forwards to the next worker in turn, 502 if that one is down. A worker contacts hubs, and they call
-/// it back, before this test knows its address.
+/// Acts as a proxy: forwards to the next worker in turn, 502 if that one is down. Waits for the first worker, because
+/// hubs may call it back before this test knows its address.
 Response PushWorld::hand_on(const ServedRequest& request) {
   std::uint16_t port = 0;
   {

@@ -1,4 +1,4 @@
-// A World with a publisher, a hub that speaks https, and workers that the hub reaches through one address.
+// A World with a publisher, an https hub, and workers that the hub reaches at one address.
 #pragma once
 
 #include <condition_variable>
@@ -24,24 +24,24 @@ struct PushedPost {
   std::string html{};
 };
 
-/// An Atom document; `links` stand at the level of the feed.
+/// An Atom document; `links` are elements of the feed, not of an entry.
 std::string atom(const std::vector<PushedPost>& posts, const std::string& links = "");
 
 /// `feedmill run` with a callback listener.
 class PushWorker {
  public:
-  /// `more`: arguments.
+  /// `more`: further arguments.
   explicit PushWorker(const Environment& environment, const std::vector<std::string>& more = {});
 
   Program& program() { return program_; }
-  std::uint16_t port() const { return port_; }  ///< of its callbacks
-  /// A series as /metrics has it: name and labels; -1 when it is not there.
+  std::uint16_t port() const { return port_; }  ///< of the callback listener
+  /// The value of a series in /metrics, given by name and labels; -1 if it is missing.
   std::int64_t metric(const std::string& series) const;
-  /// A page of its admin listener: head and body.
+  /// A page of the admin listener, head and body.
   std::string page(const std::string& path) const;
   std::int64_t deliveries(const std::string& result) const;
   std::int64_t verifications(const std::string& result) const;
-  /// What stays of its memory with the kernel, in KiB.
+  /// Resident memory in KiB, -1 if unknown.
   std::int64_t resident() const;
 
  private:
@@ -50,51 +50,51 @@ class PushWorker {
   std::uint16_t port_ = 0;
 };
 
-/// Feeds are polled once, then every hour at the soonest: what arrives in between has been pushed.
+/// A World that polls each feed once, and then at most every hour: posts that arrive in between were pushed.
 class PushWorld : public World {
  public:
   using Headers = std::vector<std::pair<std::string, std::string>>;
 
-  /// `redis_arguments`: as of World.
+  /// `redis_arguments`: as for World.
   explicit PushWorld(const std::vector<std::string>& redis_arguments = {});
 
-  /// Starts another worker behind the front, which forwards requests to all workers in turn. `more`: its environment.
+  /// Starts another worker, which gets its share of the requests to `front`. `more`: its environment.
   PushWorker& start(const Environment& more = {}, const std::vector<std::string>& arguments = {});
   PushWorker& worker(std::size_t index = 0) { return *workers_.at(index); }
-  /// The front forwards to the last started worker only.
+  /// Makes the front forward to the last started worker only.
   void leave_to_last();
 
   std::string hub_links(const std::string& topic, const std::string& hub_url = "") const;
-  /// The publisher serves an Atom document at `path`, and the feed is added; it is read when a worker runs.
+  /// Serves an Atom document at `path` and adds the feed, which is fetched once a worker runs; returns the feed's URL.
   std::string add_feed(const std::string& path, const std::vector<PushedPost>& posts, const std::string& links);
   std::string add_served(const std::string& path);
   void serve_posts(const std::string& path, const std::vector<PushedPost>& posts, const std::string& links);
-  /// A feed that is its own topic and has been subscribed to.
+  /// Adds a feed that is its own topic, and waits until the worker has subscribed to it; returns the feed's URL.
   std::string subscribed_feed(const std::string& path = "/feed",
                               const std::vector<PushedPost>& posts = {{"1", "first"}});
 
   HubSubscriber subscriber(const std::string& topic) const { return hub.subscribers(topic).at(0); }
-  /// The path of a callback, as a worker sees it.
+  /// The path of a callback as a worker sees it.
   std::string target_of(const std::string& callback) const { return callback.substr(front.url("").size()); }
   static HttpAnswer deliver(const std::string& callback, const std::string& body, Headers headers = {});
-  /// With the right signature.
+  /// Delivers `body` with a valid signature.
   static HttpAnswer push(const HubSubscriber& to, const std::string& body, const std::string& method = "sha256");
-  /// Pushes and waits; returns whether the post is stored.
+  /// Pushes a post and waits; returns whether it is stored.
   bool push_and_wait(const std::string& url, const PushedPost& post);
-  /// Like push_and_wait(), while so much is waiting to be read that a push may be taken as a hint.
+  /// Pushes a post repeatedly until it is stored, for when a push may be taken as a hint because many wait to be read.
   bool push_until_written(const std::string& url, const PushedPost& post);
 
   std::string state(const std::string& url, const std::string& field) const;
-  /// "" when there is none.
+  /// The title of the stored post, "" if there is none.
   std::string title(const std::string& url, const std::string& guid) const;
-  /// Field of the subscription that the feed has (or, `pending`, asks for).
+  /// A field of the feed's subscription, or with `pending` of the one it is requesting.
   std::string subscription(const std::string& url, const std::string& field, bool pending = false) const;
   std::string callback_key(const std::string& url, bool pending = false) const;
-  /// Makes the time of a subscription's task come now: `field` of its record and its place in the queue.
+  /// Makes a subscription's task due now: sets `field` of its record and its place in the queue.
   void bring_forward(const std::string& url, const std::string& field, bool pending = false) const;
-  /// All that is stored but what workers say of themselves and of hosts, and the counter of bad signatures.
+  /// All stored data as text, without the state of workers and hosts and the counter of bad signatures.
   std::string everything() const;
-  /// How often the publisher was asked for feeds, and the hub for anything.
+  /// The number of requests to the publisher and to the hub.
   std::size_t requests_made() const { return http.requests().size() + hub_server.requests().size(); }
 
   Authority authority;
@@ -105,16 +105,16 @@ class PushWorld : public World {
   Response hand_on(const ServedRequest& request);
 
   std::vector<std::unique_ptr<PushWorker>> workers_;
-  std::mutex mutex_;  ///< over the next two
+  std::mutex mutex_;  ///< guards ports_ and turn_
   std::vector<std::uint16_t> ports_;
   std::size_t turn_ = 0;
   std::condition_variable known_;
 
  public:
-  HttpServer front;  ///< ends before those it hands on to
+  HttpServer front;  ///< destroyed before the workers it forwards to
 };
 
-/// The same request so often on one connection after the other; the statuses that came back and how often.
+/// Sends a request `times` times over successive connections; returns how often each status came back.
 std::map<int, std::size_t> ask_often(std::uint16_t port, const HttpAsk& request, std::size_t times);
 
 }  // namespace feedmill::test

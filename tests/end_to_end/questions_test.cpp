@@ -1,5 +1,5 @@
-// Verbs that answer and change nothing, through the program: explain, plan, check, discover, doctor, health; and add,
-// which asks the same of a web page.
+// Read-only verbs through the program: explain, plan, check, discover, doctor, health; and add, which probes a web page
+// as they do.
 #include <algorithm>
 #include <fstream>
 #include <set>
@@ -101,7 +101,7 @@ TEST_F(Questions, ExplainOfAnEmptyStoreLeavesItEmpty) {
   EXPECT_EQ(world.redis_text({"DBSIZE"}), "0");
 }
 
-TEST_F(Questions, PlanOfTheStoreOfMadeUpFeedsAndOfAFile) {
+TEST_F(Questions, PlanCoversTheStoreSyntheticFeedsAndAFile) {
   const std::string list = file("list.txt", "https://a.example/feed\nhttps://b.example/feed\nhttps://a.example/rss\n");
   ASSERT_EQ(world.run({"import", list}).exit, 0);
   const std::string before = world.redis_text({"ZRANGE", "schedule", "0", "-1", "WITHSCORES"});
@@ -146,7 +146,7 @@ TEST_F(Questions, PlanAndDoctorNameAHostWithTooManyFeeds) {
   EXPECT_EQ(doctor.exit, 1);
 }
 
-TEST_F(Questions, CheckTellsEveryHopAndWhatAWorkerWouldDo) {
+TEST_F(Questions, CheckReportsEveryHopAndTheResultingDecision) {
   serve_feed("/real.xml", "News \x1B[31m");
   world.http.serve("/old", {.status = 301, .headers = {{"Location", "/real.xml"}}});
   world.http.serve("/linked.xml", {.headers = {{"Link", "<https://hub.example/>; rel=hub"}, {"X-Odd", "a\tb"}},
@@ -202,7 +202,7 @@ TEST_F(Questions, CheckEndsAtCtrlC) {
   EXPECT_EQ(done.out, "");
 }
 
-TEST_F(Questions, DiscoverAsksForWhatAPageNames) {
+TEST_F(Questions, DiscoverFetchesFeedsNamedByAPage) {
   serve_feed("/one.xml", "One");
   serve_feed("/two.xml", "Two");
   serve_page("/page", R"(<head><base href="/"><link rel=alternate type="application/rss+xml" title="x" href="one.xml">
@@ -272,8 +272,8 @@ TEST_F(Questions, AddOfAPageWithSeveralFeedsLetsTheOperatorChoose) {
   EXPECT_EQ(feeds(), world.http.url("/one.xml"));
 }
 
-TEST_F(Questions, AddOfWhatCannotBeReachedAddsItAsItStands) {
-  const std::string gone = HttpServer().url("/");  // without a listener now
+TEST_F(Questions, AddStoresUnreachableUrlsUnchecked) {
+  const std::string gone = HttpServer().url("/");  // no longer listening
   const Finished done = world.run({"add", gone, world.http.url("/missing")});
   EXPECT_EQ(done.exit, 0) << done.err;
   EXPECT_TRUE(has(done.err, "connect.refused")) << done.err;
@@ -367,7 +367,7 @@ TEST_F(Questions, DoctorAsksWhetherTheProxyIsThere) {
 
 TEST_F(Questions, HealthAsksTheWorker) {
   EXPECT_EQ(world.run({"health"}).exit, 78) << "admin.listen is off";
-  // A port that was free a moment ago and has no listener yet.
+  // The port was free a moment ago and has no listener yet.
   const std::uint16_t port = HttpServer().port();
   world.environment["FEEDMILL_ADMIN_LISTEN"] = "127.0.0.1:" + std::to_string(port);
   const Finished nobody = world.run({"health"});

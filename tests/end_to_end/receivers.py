@@ -1,7 +1,8 @@
 #!/usr/bin/python3
-"""Runs the receivers of deploy/examples against `feedmill webhook`: what is signed is taken once, what is not is not.
+"""Runs the receivers of deploy/examples against `feedmill webhook`: signed events are handled once, others
+rejected.
 
-    receivers.py PROGRAM DIRECTORY_OF_EXAMPLES     what its language lacks is skipped, and said
+    receivers.py PROGRAM DIRECTORY_OF_EXAMPLES     skips, with a message, languages that are not installed
 """
 import json
 import os
@@ -19,7 +20,7 @@ import urllib.request
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "characterisation"))
 from world import Redis, end_with_us  # noqa: E402
 
-PATIENCE = 90  # seconds, beside other tests
+PATIENCE = 90  # seconds; other tests run at the same time
 
 
 def free_port():
@@ -36,7 +37,7 @@ def wait_for_port(port, process):
                 return
         if process.poll() is not None or time.monotonic() > until:
             sys.exit("a receiver does not listen")
-        time.sleep(0.02)  # between looks at another process
+        time.sleep(0.02)  # poll interval
 
 
 class Feedmill:
@@ -70,7 +71,7 @@ def try_receiver(feedmill, command, directory):
                                env={"PATH": "/usr/bin:/bin", "HOME": directory, "WEBHOOK_SECRET": secret})
     wait_for_port(port, process)
     assert feedmill("webhook", "test", hook)["status"] == 204
-    feedmill("webhook", "rotate", hook, "--old-for", "1h")  # the receiver has the old one still
+    feedmill("webhook", "rotate", hook, "--old-for", "1h")  # the receiver still has the old secret
     assert feedmill("webhook", "test", hook)["status"] == 204
     feedmill("webhook", "rotate", hook, "--old-for", "0")
     assert feedmill("webhook", "test", hook, code=1)["status"] == 401

@@ -1,10 +1,10 @@
 #!/usr/bin/python3
-"""Runs the recipes of deploy/examples beside a real worker while each of them, the worker, Redis and PostgreSQL are
-killed: what was asked for is done once and answered, nothing is lost, nothing is there twice.
+"""Runs the recipes of deploy/examples against a real worker while each recipe, the worker, Redis and PostgreSQL are
+killed: every request is executed and answered once, nothing is lost, nothing is duplicated.
 
-    recipes.py PROGRAM DIRECTORY_OF_EXAMPLES [NAME…]     exit 77: nothing that it needs is installed (as Debian has it)
+    recipes.py PROGRAM DIRECTORY_OF_EXAMPLES [NAME…]     exit 77: no recipe has its Debian packages installed
 
-None of the recipes has the feedmill binary: they speak to Redis as the published user feedmill_app.
+The recipes do without the feedmill binary: they use Redis as the published user feedmill_app or feedmill_reader.
 """
 import collections
 import hashlib
@@ -29,8 +29,8 @@ from world import end_with_us  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 FULL = "FULL_TESTS" in os.environ
-PATIENCE = 90  # seconds, beside other tests
-RIGHTS = "~myapp:* +set +hset +hdel"  # what an operator adds for its own keys
+PATIENCE = 90  # seconds; other tests run at the same time
+RIGHTS = "~myapp:* +set +hset +hdel"  # rights that an operator adds for the application's own keys
 
 
 def wait_for(what, done):
@@ -38,7 +38,7 @@ def wait_for(what, done):
     while not (found := done()):
         if time.monotonic() > until:
             raise TimeoutError("waited in vain for " + what)
-        time.sleep(0.02)  # between looks at other processes
+        time.sleep(0.02)  # poll interval
     return found
 
 
@@ -49,7 +49,7 @@ def free_port():
 
 
 class Part:
-    """A process that is killed and started again."""
+    """A process that is killed and restarted."""
 
     def __init__(self, name, command, directory, **environment):
         self.name, self.command, self.environment = name, command, environment
@@ -89,7 +89,7 @@ class Redis(Part):
         return f"redis://{user}:{user}@127.0.0.1:{self.port}/0"
 
     def call(self, *words):
-        """The lines of the answer."""
+        """The lines of the reply."""
         done = subprocess.run(["redis-cli", "--raw", "--user", "admin", "--pass", "-", "--no-auth-warning", "-p",
                                str(self.port), *map(str, words)], capture_output=True, text=True)
         return done.stdout.splitlines()
@@ -113,11 +113,11 @@ class Worker(Part):
 
     def kill(self):
         super().kill()
-        self.redis.call("DEL", "lock:requests", "lock:delivery:000")  # what was killed keeps them for their time
+        self.redis.call("DEL", "lock:requests", "lock:delivery:000")  # the killed worker's locks would outlast it
 
 
 class Postgres(Part):
-    """A cluster of its own on a Unix socket. It refuses to run as root."""
+    """A separate PostgreSQL cluster on a Unix socket; never run as root, which PostgreSQL refuses."""
 
     def __init__(self, directory):
         self.directory = os.path.join(directory, "postgres")
@@ -139,13 +139,13 @@ class Postgres(Part):
 
     @staticmethod
     def programs():
-        """Debian keeps them out of PATH."""
+        """The directory of PostgreSQL's programs, which Debian keeps out of PATH; None if it is not installed."""
         found = sorted(pathlib.Path("/usr/lib/postgresql").glob("*/bin/postgres"))
         return str(found[-1].parent) if found else None
 
     def start(self):
         def answers():
-            if self.process.poll() is not None:  # it waits for the last of those that were killed with it
+            if self.process.poll() is not None:  # it exits while processes of its predecessor run
                 Part.start(self)
             try:
                 self.rows("SELECT 1")
@@ -161,7 +161,7 @@ class Postgres(Part):
         return psycopg2.Error
 
     def rows(self, *statements):
-        """Carries them out in one transaction; what the last one found."""
+        """Executes the statements in one transaction; returns the rows of the last one."""
         import psycopg2
         connection = psycopg2.connect(self.url)
         try:
@@ -174,7 +174,7 @@ class Postgres(Part):
 
 
 class Publisher:
-    """/N.xml are feeds of two posts each."""
+    """Serves feeds of two posts each at /N.xml."""
 
     def __init__(self):
         class Handler(http.server.BaseHTTPRequestHandler):
@@ -217,7 +217,8 @@ class World:
             part.kill()
 
     def among_kills(self, steps, kills):
-        """Goes these steps one after the other; beside them, so many kills, each part in its turn, the recipes twice."""
+        """Runs `steps` one after another while killing the parts in turn, `kills` times in all; recipes come up twice
+        as often as Redis and the worker."""
         gone, failed, victims = [], [], self.parts + self.parts[2:]
 
         def go():
@@ -225,7 +226,7 @@ class World:
                 for step in steps:
                     step()
                     gone.append(step)
-            except BaseException as error:  # told by the other thread
+            except BaseException as error:  # raised in the main thread
                 failed.append(error)
         walker = threading.Thread(target=go, daemon=True)
         walker.start()
@@ -240,7 +241,7 @@ class World:
             raise failed[0]
 
     def check(self):
-        """What holds whoever asked: all is answered, once, and no post came twice."""
+        """Checks what every recipe must achieve: each request was answered once, and no post was created twice."""
         wait_for("the last answer", lambda: self.redis.call("XLEN", "stream:requests") == ["0"])
         done, posts = collections.Counter(), collections.Counter()
         for event in self.redis.events():
@@ -255,7 +256,7 @@ class World:
 
 
 def backend(command):
-    """A web backend: 4 users subscribe to 5 feeds each, read, and leave some of them."""
+    """Tests a web backend: 4 users subscribe to 5 feeds each, read them, and leave some of them."""
     def run(world):
         port = free_port()
         world.add(Part("backend", [*command, world.redis.url("feedmill_app"), str(port)], world.directory))
@@ -267,12 +268,12 @@ def backend(command):
                 connection.request(method, f"/{user}" + (f"?url={url}" if url else ""))
                 answer = connection.getresponse()
                 return json.load(answer) if answer.status in (200, 202) else None
-            except (OSError, http.client.HTTPException):  # killed
+            except (OSError, http.client.HTTPException):  # the backend was killed
                 return None
             finally:
                 connection.close()
 
-        def step(method, user, url):  # as a browser's user does who is told that it failed
+        def step(method, user, url):  # retries, as a user would who sees an error
             return lambda: wait_for(f"{method} {url}", lambda: call(method, user, url) is not None)
 
         def shows(user, states, posts):
@@ -297,7 +298,7 @@ def backend(command):
 
 
 def postgres(examples):
-    """An outbox that asks, a mirror of all posts, and their full text written back: at once."""
+    """Tests at once an outbox of requests, a mirror of all posts, and their full text written back."""
     def run(world):
         database = world.add(Postgres(world.directory))
         python = "/usr/bin/python3"
@@ -316,7 +317,7 @@ def postgres(examples):
 
         def step(number, **fields):
             def go():
-                try:  # its own row and the request; whoever does not know whether they are there asks again
+                try:  # its own row and the request; retried when the commit's outcome is unknown
                     database.rows(("WITH new AS (INSERT INTO mine VALUES (%s) ON CONFLICT DO NOTHING RETURNING 1) "
                                    "INSERT INTO outbox (fields) SELECT %s FROM new", (number, json.dumps(fields))))
                     return True
@@ -324,7 +325,7 @@ def postgres(examples):
                     return False
             return lambda: wait_for("a commit", go)
 
-        feeds = [world.publisher.url(number) for number in range(41 if FULL else 16)]  # each is added: no multiple of 5
+        feeds = [world.publisher.url(number) for number in range(41 if FULL else 16)]  # no multiple of 5: each is added
         steps, expected = [], []
         for number in range(1000 if FULL else 150):
             url, user = feeds[number % len(feeds)], f"user{number // len(feeds)}/news"

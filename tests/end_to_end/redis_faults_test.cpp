@@ -1,5 +1,5 @@
-// A worker whose Redis fails (RELIABILITY §6): fetched documents are kept and stored once, claims wait, and the outage
-// is logged once when it begins and once when it ends.
+// A worker during failures of Redis (RELIABILITY §6): fetched documents are kept and stored once, claims wait, and the
+// outage is logged once when it begins and once when it ends.
 #include <chrono>
 #include <fstream>
 #include <functional>
@@ -64,7 +64,7 @@ class RedisFaults : public testing::Test {
 struct Trouble {
   const char* name;
   const char* kind;
-  bool noticed;  // the outage is logged, however short it was
+  bool noticed;  // the outage is logged, however short
   std::function<void(RedisFaults&, RedisServer&, FaultProxy&)> begin, end;
 };
 
@@ -138,7 +138,7 @@ TEST_P(AWorkerOutlasts, AndStoresFetchedDocumentsOnce) {
 INSTANTIATE_TEST_SUITE_P(All, AWorkerOutlasts, testing::ValuesIn(troubles),
                          [](const auto& test) { return std::string(test.param.name); });
 
-TEST_F(RedisFaults, ALostReplyToACommitIsADupAndNoDouble) {
+TEST_F(RedisFaults, LostCommitReplyIsRecognisedAsADuplicate) {
   serve_held();
   proxy.at(runs_script(scripts::commit), 1, Fault::cut_reply);
   Program worker({"run", "--listen", "127.0.0.1:0"}, world.environment);
@@ -151,7 +151,7 @@ TEST_F(RedisFaults, ALostReplyToACommitIsADupAndNoDouble) {
   expect_stored_once(worker);
 }
 
-TEST_F(RedisFaults, ALostReplyToAClaimBringsTheSameFeeds) {
+TEST_F(RedisFaults, LostClaimReplyReturnsTheSameFeeds) {
   serve_held();
   proxy.at(
       [claims = runs_script(scripts::claim), this](const auto& words) {
@@ -165,7 +165,7 @@ TEST_F(RedisFaults, ALostReplyToAClaimBringsTheSameFeeds) {
   EXPECT_EQ(world.redis_text({"HGET", "state:feed:" + world.http.url("/feed.xml"), "strikes"}), "(nil)");
 }
 
-/// HTTP H6: the redirect's target is fetched once a document could be stored.
+/// HTTP H6: a redirect's target is fetched only once the store answers again.
 TEST_F(RedisFaults, ARedirectWaitsForTheStore) {
   const std::string url = world.http.url("/feed.xml");
   world.http.serve("/there.xml", {.body = rss({{"a", "First"}})});
@@ -182,7 +182,7 @@ TEST_F(RedisFaults, ARedirectWaitsForTheStore) {
   EXPECT_EQ(world.http.count("/feed.xml"), 1U);
 }
 
-/// Longer than the leases: the feeds are not taken for those of a dead worker, and all continue at once.
+/// An outage longer than the leases: no feed is suspected of killing a worker, and all continue at once.
 TEST_F(RedisFaults, AnOutageLongerThanALeaseLeavesNoSuspects) {
   constexpr std::size_t feeds = 30;
   world.environment["FEEDMILL_LEASE"] = "1500ms";
@@ -194,11 +194,11 @@ TEST_F(RedisFaults, AnOutageLongerThanALeaseLeavesNoSuspects) {
     list.push_back({.feed_url = world.http.url(path)});
   }
   ASSERT_TRUE(Feeds(world.store).add(list));
-  proxy.at(runs_script(scripts::commit), 0, Fault::cut_request);  // from the first commit on nothing is taken
+  proxy.at(runs_script(scripts::commit), 0, Fault::cut_request);  // no commit gets through
   Program worker({"run", "--listen", "127.0.0.1:0"}, world.environment);
   const std::string address = listening_at(worker);
   world.http.wait_for_requests(feeds);
-  EXPECT_TRUE(eventually([&] {  // all were given up, their leases being over
+  EXPECT_TRUE(eventually([&] {  // all were abandoned because their leases had ended
     return get(address, "/metrics").find("feedmill_failures_total{reason=\"store.unavailable\"} 30\n") !=
            std::string::npos;
   })) << get(address, "/metrics");
@@ -212,7 +212,7 @@ TEST_F(RedisFaults, AnOutageLongerThanALeaseLeavesNoSuspects) {
     EXPECT_EQ(world.redis_text({"HGET", "state:feed:" + feed.feed_url, "strikes"}), "(nil)");
 }
 
-/// RELIABILITY B2: the further away Redis is, the less is claimed at once.
+/// RELIABILITY B2: the slower Redis is, the fewer feeds are claimed at once.
 TEST_F(RedisFaults, ASlowRedisLosesNoLease) {
   constexpr std::size_t feeds = 40;
   world.environment["FEEDMILL_REDIS_TIMEOUT"] = "5s";
@@ -223,7 +223,7 @@ TEST_F(RedisFaults, ASlowRedisLosesNoLease) {
     list.push_back({.feed_url = world.http.url(path)});
   }
   ASSERT_TRUE(Feeds(world.store).add(list));
-  proxy.shape(FaultProxy::Towards::client, {.delay = std::chrono::milliseconds(20)});  // of each of many answers
+  proxy.shape(FaultProxy::Towards::client, {.delay = std::chrono::milliseconds(20)});  // for each of many replies
   Program worker({"run", "--listen", "127.0.0.1:0"}, world.environment);
   const std::string address = listening_at(worker);
   EXPECT_TRUE(eventually([&] {
@@ -313,7 +313,7 @@ TEST_F(RedisFaults, APolicyThatBeginsToEvictStopsTheClaims) {
 
 // --- rights and secrets ----------------------------------------------------------------------------------------------
 
-TEST_F(RedisFaults, AWholeRunNeedsNoRightThatIsNotPublished) {
+TEST_F(RedisFaults, FullRunNeedsOnlyPublishedRights) {
   world.http.serve("/feed.xml", {.body = rss({{"a", "First"}})});
   const std::string url = world.http.url("/feed.xml");
   EXPECT_EQ(world.run({"add", url}).exit, 0);
@@ -337,7 +337,7 @@ TEST_F(RedisFaults, AWholeRunNeedsNoRightThatIsNotPublished) {
   EXPECT_EQ(world.redis_text({"ACL", "LOG"}), "") << "nothing was refused";
 }
 
-/// SECURITY K1–K3: every value of every key, the log at its most talkative, metrics and error texts.
+/// SECURITY K1–K3: checks the values of all keys, the debug log, metrics and error messages.
 TEST_F(RedisFaults, SecretsShowNowhere) {
   const std::string canary = "canary7Zq";
   const auto text_of_all_keys = [&] {
@@ -389,7 +389,7 @@ TEST_F(RedisFaults, SecretsShowNowhere) {
   EXPECT_EQ(wrong.exit, 78);
   EXPECT_EQ((wrong.out + wrong.err).find(canary), std::string::npos) << wrong.err;
 
-  // A value in a query is part of the feed's name; only messages about the feed must hide it.
+  // A value in the query is part of the feed's name; only messages about the feed must hide it.
   world.redis_text({"ACL", "SETUSER", "feedmill", "resetpass", ">" + canary + "redis"});
   world.http.serve("/token.xml", {.status = 500, .body = "no"});
   const std::string with_token = world.http.url("/token.xml?token=" + canary + "query");
@@ -403,9 +403,9 @@ TEST_F(RedisFaults, SecretsShowNowhere) {
 
 // --- one pass over many ----------------------------------------------------------------------------------------------
 
-/// More feeds than one claim looks at, put off by their one host, and due again before the pass is over.
+/// More feeds than one claim examines, deferred by their only host, and due again before the pass is over.
 TEST(OnePass, OverThousandsOfFeedsOfOneHostTakesEachOnce) {
-  constexpr std::size_t feeds = is_sanitized ? 6'000 : 12'000;  // a claim looks at 5,000
+  constexpr std::size_t feeds = is_sanitized ? 6'000 : 12'000;  // a claim examines 5,000
   World world;
   world.environment["FEEDMILL_HOST_CONCURRENCY"] = "32";
   world.environment["FEEDMILL_LANES"] = "64";

@@ -1,4 +1,4 @@
-// The program with its Redis behind TLS: a whole round, the report of doctor, and a server that is no longer trusted.
+// The program with Redis over TLS: a full run, the doctor's report, and a server with an expired certificate.
 #include <gtest/gtest.h>
 
 #include "tests/end_to_end/program.hpp"
@@ -11,7 +11,7 @@ bool has(const std::string& text, std::string_view words) {
   return text.find(words) != std::string::npos;
 }
 
-class RedisBehindTls : public testing::Test {
+class RedisOverTls : public testing::Test {
  protected:
   void SetUp() override {
     if (!redis_tls_is_built()) GTEST_SKIP() << "hiredis has no TLS here (before 1.0)";
@@ -26,7 +26,7 @@ class RedisBehindTls : public testing::Test {
   std::optional<TlsPort> port;
 };
 
-TEST_F(RedisBehindTls, EverythingGoesThroughIt) {
+TEST_F(RedisOverTls, EverythingGoesThroughIt) {
   const Finished added = world.run({"add", world.http.url("/feed.xml")});
   EXPECT_EQ(added.exit, 0) << added.err;
   const Finished round = world.run({"run", "--once"});
@@ -47,7 +47,7 @@ TEST_F(RedisBehindTls, EverythingGoesThroughIt) {
   EXPECT_TRUE(has(doctor.out, "noeviction, TLSv1.3")) << doctor.out;
 }
 
-TEST_F(RedisBehindTls, AWorkerShowsItsCertificateAndOutlivesThatOfTheServer) {
+TEST_F(RedisOverTls, WorkerPresentsItsCertificateAndSurvivesTheServersExpiry) {
   port->ask_for_certificates(true);
   const TlsPort::Files own = port->write("worker", port->authority().issue({.usage = "clientAuth"}));
   const Finished without = world.run({"run", "--once"});
@@ -78,7 +78,7 @@ TEST_F(RedisBehindTls, AWorkerShowsItsCertificateAndOutlivesThatOfTheServer) {
   EXPECT_EQ(entries(), "3");
 }
 
-TEST_F(RedisBehindTls, AtTheStartNamesTheRemedy) {
+TEST_F(RedisOverTls, AtTheStartNamesTheRemedy) {
   struct Case {
     Environment more;
     std::string told;

@@ -19,7 +19,7 @@ class Refreshing : public testing::Test {
     const Finished done = world.run({"add", world.http.url(path)});
     ASSERT_EQ(done.exit, 0) << done.err;
   }
-  /// Everything is due again, and one pass over it.
+  /// Makes every feed due and runs one pass.
   void pass() {
     const Finished due = world.run({"refresh", "--all", "--defer", "--ignore-floor"});
     ASSERT_EQ(due.exit, 0) << due.err;
@@ -71,7 +71,7 @@ TEST_F(Refreshing, StoresNoPostThatHasBeenHere) {
   EXPECT_EQ(state("/feed.xml", "exposure"), "allowed") << "egress.allow has opened this server";
 }
 
-// RELIABILITY L10. By itself the worker would look a minute later.
+// RELIABILITY L10. On its own, the worker would look a minute later.
 TEST_F(Refreshing, AnIdleWorkerLooksAtOnceForWhatOthersMadeDue) {
   for (const char* path : {"/first", "/second"}) world.http.serve(path, {.body = rss({{"a", "A"}})});
   world.environment["FEEDMILL_SCHEDULE_POLL"] = "1min";
@@ -91,7 +91,7 @@ TEST_F(Refreshing, AnIdleWorkerLooksAtOnceForWhatOthersMadeDue) {
 }
 
 // RELIABILITY L10: a fetch does not answer requests made while it runs, even if it is the first one.
-TEST_F(Refreshing, AWishDuringAFirstFetchIsGrantedAfterIt) {
+TEST_F(Refreshing, RequestDuringTheFirstFetchIsServedAfterIt) {
   world.environment["FEEDMILL_FLOOR"] = "1h";
   world.environment["FEEDMILL_CEILING"] = "24h";
   world.http.serve("/slow.xml", {.body = rss({{"a", "A"}}), .hold_until = 2});
@@ -313,8 +313,8 @@ TEST_F(Refreshing, PostponesAFeedWithBrokenKeys) {
   EXPECT_EQ((*record)[0]->claim, "");
 }
 
-/// As while Redis cannot write: no feed is postponed, and the fetched document is stored once the key is repaired.
-TEST_F(Refreshing, WaitsWhileAKeyOfAllFeedsIsSpoilt) {
+/// Like a Redis that cannot write: no feed is postponed, and the fetched document is stored once the key is repaired.
+TEST_F(Refreshing, WaitsWhileASharedKeyIsBroken) {
   world.http.serve("/feed.xml", {.body = rss({{"a", "First"}})});
   add("/feed.xml");
   world.redis_text({"SET", "stream:signals", "spoilt"});
@@ -339,7 +339,7 @@ TEST_F(Refreshing, NeverConnectsToAnAddressThatIsNotOpened) {
   EXPECT_EQ(shown("/feed.xml").at("last_error").as_string(), "egress.blocked");
 }
 
-// HTTP P22: the server that redirects there is asked, and has its floor.
+// HTTP P22: the redirecting server was contacted, so its feed's manual floor applies.
 TEST_F(Refreshing, KeepsTheManualFloorOfAFeedThatRedirectsToABlockedAddress) {
   world.http.serve("/feed.xml", {.status = 302, .headers = {{"Location", "http://10.0.0.1/"}}});
   add("/feed.xml");
@@ -421,14 +421,14 @@ TEST_F(Refreshing, SaysUntilWhenAHostIsLeftAlone) {
       << put_off.out;
 }
 
-TEST_F(Refreshing, TakesThousandsOfSlowFeedsAtOnce) {
+TEST_F(Refreshing, FetchesHundredsOfSlowFeedsConcurrently) {
   constexpr std::size_t feeds = 300;
   world.environment["FEEDMILL_LANES"] = "400";
   world.environment["FEEDMILL_HOST_CONCURRENCY"] = "1000";
   std::string list;
   for (std::size_t i = 0; i < feeds; ++i) {
     const std::string path = "/slow/" + std::to_string(i);
-    // Answered only when all have asked: fewer at once would wait for ever.
+    // Responds only once all have asked: with fewer at once, the test would hang.
     world.http.serve(path, {.body = rss({{"a", "First"}}), .hold_until = feeds});
     list += world.http.url(path) + "\n";
   }

@@ -1,4 +1,4 @@
-// SIGHUP and what a service manager hears (RELIABILITY D5, N1).
+// SIGHUP, and notifications to a service manager (RELIABILITY D5, N1).
 #include <csignal>
 #include <filesystem>
 #include <fstream>
@@ -27,7 +27,7 @@ class Reloading : public testing::Test {
   std::vector<std::string> arguments() const {
     return {"run", "--config", (home / "feedmill.toml").string(), "--listen", "127.0.0.1:0"};
   }
-  /// Waits for a datagram that begins so; the last that was heard.
+  /// Waits for a datagram that begins with `beginning`; returns the last one received.
   std::string hear(const std::string& beginning) {
     std::string last;
     eventually([&] {
@@ -55,7 +55,7 @@ class Reloading : public testing::Test {
   ServiceManager manager;
 };
 
-/// HTTP H7, H1: those that wait go over to the gate of the group, and back when it is dissolved.
+/// HTTP H7, H1: waiting feeds move to the group's gate, and back when the group is dissolved.
 TEST_F(Reloading, AGroupOfHostsTakesOverTheLinesOfItsHosts) {
   world.environment["FEEDMILL_HOST_CONCURRENCY"] = "1";
   world.environment["FEEDMILL_HOST_SPACING"] = "1h";
@@ -86,7 +86,7 @@ TEST_F(Reloading, AGroupOfHostsTakesOverTheLinesOfItsHosts) {
 }
 
 /// HTTP H10
-TEST_F(Reloading, AnotherNameOfTheWayOutHasQuotasOfItsOwn) {
+TEST_F(Reloading, ChangedEgressNameHasSeparateQuotas) {
   world.environment["FEEDMILL_HOST_CONCURRENCY"] = "1";
   world.http.serve(
       "/feed", {.headers = {{"x-ratelimit-remaining", "0"}, {"x-ratelimit-reset", "1"}}, .body = rss({{"a", "Post"}})});
@@ -107,7 +107,7 @@ TEST_F(Reloading, AnotherNameOfTheWayOutHasQuotasOfItsOwn) {
   EXPECT_EQ(worker.wait().exit, 0);
 }
 
-TEST_F(Reloading, TakesOverWhatMayChangeAndNamesWhatWaits) {
+TEST_F(Reloading, AppliesReloadableOptionsAndNamesThoseThatNeedARestart) {
   std::vector<std::pair<std::string, std::string>> posts;
   for (int i = 0; i < 30; ++i) posts.emplace_back("guid" + std::to_string(i), "Post");
   world.http.serve("/many", {.body = rss(posts)});
@@ -123,7 +123,7 @@ TEST_F(Reloading, TakesOverWhatMayChangeAndNamesWhatWaits) {
   EXPECT_TRUE(eventually_says(worker, "changed=\"retention.entries retention.hard_cap signals.max_len log.level host."))
       << worker.err();
   ASSERT_TRUE(Feeds(world.store).add(std::vector{NewFeed{.feed_url = world.http.url("/many")}}));
-  EXPECT_TRUE(eventually_says(worker, "event=refresh"));  // a line of the level debug
+  EXPECT_TRUE(eventually_says(worker, "event=refresh"));  // a debug line
   EXPECT_TRUE(eventually([&] { return world.redis_text({"ZCARD", world.http.url("/many") + ":sort"}) == "12"; }));
   EXPECT_NE(world.redis_text({"HGET", "conf:hosts", "slow.example"}), "");
   const std::string address = listening_at(worker);
@@ -157,8 +157,8 @@ TEST_F(Reloading, OpensAndClosesAddressesForLaterFetches) {
   EXPECT_EQ(worker.wait().exit, 0);
 }
 
-// Work begun under the old options ends under them; they are destroyed only afterwards.
-TEST_F(Reloading, FetchesUnderWayAreLeftInPeace) {
+// Fetches that began under the old options end under them; the options are destroyed only afterwards.
+TEST_F(Reloading, RunningFetchesAreNotDisturbed) {
   world.http.serve("/first", {.body = rss({{"a", "A"}}), .hold_until = 2});
   world.http.serve("/second", {.body = rss({{"b", "B"}})});
   Program worker(arguments(), world.environment);
@@ -203,7 +203,7 @@ TEST_F(Reloading, AFileThatIsRefusedChangesNothing) {
   EXPECT_EQ(worker.wait().exit, 0);
 }
 
-TEST_F(Reloading, TheServiceManagerHearsOfEachStep) {
+TEST_F(Reloading, NotifiesTheServiceManagerOfEachStep) {
   world.environment["WATCHDOG_USEC"] = "200000";
   world.redis.kill();
   Program worker(arguments(), world.environment);

@@ -1,6 +1,6 @@
-// A thousand requests, while workers and Redis are killed between any two steps; and each script that a request goes
-// through, while its answer is lost or its client dies (RELIABILITY Q1, Q4, §4). With scripts/test --full a worker or
-// Redis dies every few requests, and each script in two more ways.
+// A thousand requests while workers and Redis are killed between any two steps; then each script that requests run,
+// with its reply lost or its worker killed (RELIABILITY Q1, Q4, §4). With scripts/test --full a worker or Redis dies
+// every few requests, and each script fails in two more ways.
 #include <chrono>
 #include <map>
 #include <random>
@@ -32,7 +32,7 @@ class AskedWorld {
     expected[world.redis_text(fields)] = answer;
   }
 
-  /// All that is asked for a feed, with the only answers there can be when each is done once and in its order.
+  /// Sends requests for feed `number`, each with the only answer possible if all are executed once and in order.
   void ask_for(int number) {
     const std::string url = "https://example.invalid/" + std::to_string(number);
     const std::string channel = "user" + std::to_string(number % 7) + "/news";
@@ -75,7 +75,7 @@ class AskedWorld {
   }
 
   World world;
-  std::map<std::string, std::string> expected;  // by the id of the request
+  std::map<std::string, std::string> expected;  // by request id
 };
 
 class RequestCrashes : public AskedWorld, public testing::Test {};
@@ -86,7 +86,7 @@ TEST_F(RequestCrashes, EachIsDoneOnceAndAnswered) {
   ASSERT_EQ(waiting(), "1000");
   std::mt19937 random(18);
   int deaths = 0, outages = 0;
-  const int fewest = tries(20, 2, 2), more = tries(80, 7, 7);  // requests that a worker lives for
+  const int fewest = tries(20, 2, 2), more = tries(80, 7, 7);  // requests between two kills
   for (int round = 0; round < 1000 && waiting() != "0"; ++round) {
     const bool redis_dies = round % 3 == 2;
     const char* const point = round % 3 == 1 ? "S18" : "S17";
@@ -142,7 +142,7 @@ TEST_F(RequestCrashes, ARemovalIsResumedWhereItWas) {
   EXPECT_EQ(worker.wait().exit, 0);
 }
 
-/// A call of a script that requests go through.
+/// A call of a script that requests run.
 struct ScriptCall {
   const char* name;
   const char* const* script;
@@ -173,7 +173,7 @@ constexpr ScriptCall calls[] = {
 
 struct Loss {
   const ScriptCall* call;
-  char kind;  ///< B: the call is lost, N: its answer is, R: Redis dies with its answer, W: the worker does
+  char kind;  ///< B: the call is lost; N: its reply; R: Redis dies before it replies; W: the worker dies
 };
 
 std::string name_of(const Loss& loss) {
@@ -225,7 +225,7 @@ TEST_P(RequestLosses, LeaveEachDoneOnceAndAnswered) {
   if (kind == 'W') {
     worker.signal(SIGKILL);
     worker.wait();
-    world.redis_text({"DEL", "lock:requests", "lock:delivery:000"});  // it would keep them for their time
+    world.redis_text({"DEL", "lock:requests", "lock:delivery:000"});  // their time would not be over
     EXPECT_EQ(world.run({"run", "--once"}).exit, 0);
   } else {
     if (kind == 'R') {
@@ -248,7 +248,7 @@ TEST_P(RequestLosses, LeaveEachDoneOnceAndAnswered) {
 INSTANTIATE_TEST_SUITE_P(Scripts, RequestLosses, testing::ValuesIn(losses()),
                          [](const auto& test) { return name_of(test.param); });
 
-/// Workers that stop within a removal, continue with other clients' requests, and die after the first answer.
+/// Each worker suspends the removal, continues with other requests, and dies after its first answer.
 TEST_F(RequestCrashes, NextWorkerContinuesSuspendedRequests) {
   std::vector<std::pair<std::string, std::string>> posts;
   for (int i = 0; i < 350; ++i) posts.emplace_back("guid-" + std::to_string(i), "Post");
@@ -262,19 +262,19 @@ TEST_F(RequestCrashes, NextWorkerContinuesSuspendedRequests) {
   for (int deaths = 0; deaths < 3; ++deaths) {
     Program worker({"run"}, world.with({{"FEEDMILL_PAUSE_AT", "S15:1"}, {"FEEDMILL_CRASH_AT", "S18:1"}}));
     EXPECT_TRUE(eventually([&] {
-      std::this_thread::sleep_for(std::chrono::milliseconds(100));  // its current part is over
+      std::this_thread::sleep_for(std::chrono::milliseconds(100));  // the current part finishes
       worker.signal(SIGCONT);
       return worker.ended();
     })) << worker.err();
     EXPECT_EQ(worker.wait().exit, -SIGKILL);
-    world.redis_text({"DEL", "lock:requests", "lock:delivery:000"});  // it would keep them for their time
+    world.redis_text({"DEL", "lock:requests", "lock:delivery:000"});  // their time would not be over
   }
   EXPECT_EQ(waiting(), "0") << "each has answered one";
   EXPECT_EQ(world.count("request_done"), 4U);
   EXPECT_EQ(world.count("request_failed"), 0U);
   for (const std::string& one : {url, other}) EXPECT_EQ(world.redis_text({"SISMEMBER", "feeds", one}), "1");
   EXPECT_EQ(world.redis_text({"EXISTS", "state:requests"}), "0");
-  Program last({"run"}, world.environment);  // delivers what the others did not live to
+  Program last({"run"}, world.environment);  // delivers what the killed workers left undelivered
   EXPECT_TRUE(eventually([&] {
     return world.redis_text({"ZCARD", "zchannel:news:posts"}) == "0";
   })) << "added anew, and into no channel";

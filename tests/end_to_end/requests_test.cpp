@@ -1,4 +1,4 @@
-// Programs that ask a running worker (RELIABILITY Q1–Q4), and the verb that is one step.
+// Requests from applications to a running worker (RELIABILITY Q1–Q4), and the add verb as a single step.
 #include <fstream>
 #include <sstream>
 
@@ -11,7 +11,7 @@
 namespace feedmill::test::requests_test {
 namespace {
 
-/// A user as the file of the last release has it.
+/// Sets up `user` with its rights in the last release.
 void set_user_of_yesterday(World& world, const std::string& user) {
   std::ifstream file(FEEDMILL_UPGRADE_DATA "/users.acl");
   for (std::string line; std::getline(file, line);) {
@@ -25,7 +25,7 @@ void set_user_of_yesterday(World& world, const std::string& user) {
   }
 }
 
-/// What an error says is to be granted.
+/// The rights that an error message says to grant, "" if none.
 std::string granted_in(const std::string& error) {
   const std::string before = ": grant ";
   const auto at = error.find(before);
@@ -33,7 +33,7 @@ std::string granted_in(const std::string& error) {
   return error.substr(at + before.size(), error.find(" (", at) - at - before.size());
 }
 
-/// Every key with its value.
+/// All keys with a hash of their values.
 std::string all_of(World& world) {
   return world.redis_text({"EVAL",
                            "local keys, all = redis.call('KEYS', '*'), ''; table.sort(keys); "
@@ -74,7 +74,7 @@ TEST(RequestsOfPrograms, ARunningWorkerFetchesWhatAnApplicationSubscribedInItsOw
   EXPECT_EQ(worker.wait().exit, 0);
 }
 
-/// RELIABILITY Q5, by the rights of an application.
+/// RELIABILITY Q5, with only the rights of an application.
 TEST(RequestsOfPrograms, ARecordFromTheFutureIsReportedAndStopsNothing) {
   World world;
   world.environment["FEEDMILL_ADMIN_LISTEN"] = "127.0.0.1:0";
@@ -109,8 +109,8 @@ TEST(RequestsOfPrograms, RunOnceAnswersWhatWaitsBeforeItFetches) {
   EXPECT_EQ(world.count("post_created"), 1U);
 }
 
-/// A page of a site, an application that has only its address, and a worker that dies of nothing it reads there.
-TEST(RequestsOfPrograms, TheFeedOfAPageIsLookedForByWhicheverWorkerLives) {
+/// An application knows only a site's page. The worker that looks for its feed is killed, and the next one continues.
+TEST(RequestsOfPrograms, AnySurvivingWorkerFindsTheFeedOfAPage) {
   World world;
   const std::string head = "<!DOCTYPE html><html><head><title>Site</title>";
   const std::vector<std::pair<std::string, std::string>> html{{"Content-Type", "text/html"}};
@@ -133,7 +133,7 @@ TEST(RequestsOfPrograms, TheFeedOfAPageIsLookedForByWhicheverWorkerLives) {
   dies.signal(SIGKILL);
   dies.wait();
   EXPECT_EQ(world.count("request_done"), 0U);
-  world.redis_text({"DEL", "lock:requests"});  // its lease is not waited for
+  world.redis_text({"DEL", "lock:requests"});  // without waiting for its lease to end
   Program worker({"run"}, world.environment);
   EXPECT_TRUE(eventually([&] { return world.count("request_done") == 2; })) << worker.err();
   EXPECT_EQ(world.count("request_failed"), 1U) << "of two feeds none is chosen unasked";
@@ -146,7 +146,7 @@ TEST(RequestsOfPrograms, TheFeedOfAPageIsLookedForByWhicheverWorkerLives) {
   EXPECT_EQ(worker.wait().exit, 0);
 }
 
-/// A worker with the users file of the last release: no request is left half done, and its message is enough to fix it.
+/// A worker with the last release's users file leaves no request half executed, and its message suffices for a fix.
 TEST(RequestsOfPrograms, WithTheLastReleasesUsersTheWorkerNamesMissingGrants) {
   World world;
   world.http.serve("/feed.xml", {.body = rss({{"a", "First"}})});

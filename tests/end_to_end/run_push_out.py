@@ -1,7 +1,8 @@
 #!/usr/bin/python3
-"""`scripts/run --push-out` as it stands, until a post has gone all its ways; then Ctrl-C, after which nothing is left.
+"""Runs the real `scripts/run --push-out` until a post has reached every receiver, then presses Ctrl-C, which must
+leave no process.
 
-    run_push_out.py PROGRAM SAMPLE_PUBLISHER     without Node all but the webhook is looked at, and that is said
+    run_push_out.py PROGRAM SAMPLE_PUBLISHER     without Node, skips the webhook with a message
 """
 import http.client
 import os
@@ -17,7 +18,7 @@ from worlds import PATIENCE, Sample, wait_for  # noqa: E402
 
 
 def hear(address):
-    """The first post of the live stream; what ends it is the patience of this test."""
+    """Waits for the first post of the live stream, up to PATIENCE seconds without any data."""
     url = urllib.parse.urlsplit(address)
     connection = http.client.HTTPConnection(url.netloc, timeout=PATIENCE)
     connection.request("GET", f"{url.path}?{url.query}")
@@ -32,14 +33,14 @@ def hear(address):
 
 
 def left_of(world):
-    """Processes that come from there: by where they are, what they were called with, or their environment."""
+    """Processes that belong to the world: its directory is in their working directory, arguments or environment."""
     directory, left = str(world.directory).encode(), []
     for process in pathlib.Path("/proc").glob("[0-9]*"):
         try:
             words = (process / "cmdline").read_bytes()
             known = os.readlink(process / "cwd").encode() + words + (process / "environ").read_bytes()
         except OSError:
-            continue  # it has ended, or is not ours
+            continue  # it has ended, or belongs to another user
         if directory in known and int(process.name) != os.getpid():
             left.append(words.replace(b"\0", b" ").decode(errors="replace"))
     return left

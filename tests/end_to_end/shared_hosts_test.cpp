@@ -19,7 +19,7 @@ using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-/// A host that counts the requests of each address, which the contact in the User-Agent stands for here.
+/// A host that counts requests by source address; the contact in the User-Agent plays the part of the address.
 class Limiter {
  public:
   struct Seen {
@@ -27,8 +27,8 @@ class Limiter {
     std::size_t refused = 0;
   };
 
-  /// Refuses with `status` a request that comes sooner than `apart` after a served one; `told`: its quota headers in
-  /// each answer.
+  /// Refuses with `status` any request that comes sooner than `apart` after a served one; `told`: quota headers of
+  /// every response.
   Limiter(HttpServer& server, int feeds, milliseconds apart, int status,
           std::vector<std::pair<std::string, std::string>> told = {})
       : apart_(apart), status_(status), told_(std::move(told)) {
@@ -103,7 +103,7 @@ class SharedHosts : public testing::Test {
     for (const std::string& url : urls) feeds.push_back({.feed_url = url});
     ASSERT_TRUE(Feeds(world.store).add(feeds));
   }
-  /// The pace that is known of the host for a name, 0 = none.
+  /// The pace known for the host under this egress name, in milliseconds per request; 0 = none.
   long pace(const std::string& name) const {
     const std::string quota = world.redis_text({"HGET", "state:host:" + world.http.server(), "q:" + name});
     return std::atol(quota.c_str());
@@ -116,12 +116,13 @@ TEST_F(SharedHosts, ThatAnnounceTheirQuotaRefuseNoRequest) {
   Limiter host(world.http, 40, seconds(1), 429, {{"x-ratelimit-remaining", "0"}, {"x-ratelimit-reset", "1"}});
   Program one({"run"}, named("one")), two({"run"}, named("two"));
   ASSERT_TRUE(is_ready(one) && is_ready(two));
-  // One after the other, as each wakes the worker that has waited for longest: of all at once one may take all.
+  // One after another: each added feed wakes the worker that has waited longest, but one worker may claim several at
+  // once.
   const auto both_came_back = [&] {
     const auto seen = host.seen();
     return seen.size() == 2 && seen.at("one").served.size() >= 2 && seen.at("two").served.size() >= 2;
   };
-  std::map<std::string, long> paces;  // noted on the way: a pace ends with its reset
+  std::map<std::string, long> paces;  // recorded on the way, because a pace ends with its reset
   const auto note_paces = [&] {
     for (const char* const name : {"one", "two"}) {
       if (const long told = pace(name); told != 0) paces[name] = told;
@@ -149,8 +150,8 @@ TEST_F(SharedHosts, ThatAnnounceTheirQuotaRefuseNoRequest) {
   }
 }
 
-/// A 429 without a body, and nothing said: each address hears it once, and leaves the host alone from then on.
-TEST_F(SharedHosts, ThatSayNothingAreFoundOutByEachAddress) {
+/// A 429 without a body or quota headers: each address gets one, and leaves the host alone from then on.
+TEST_F(SharedHosts, WithoutAnnouncedQuotasAreDiscoveredByEachAddress) {
   Limiter host(world.http, 9, std::chrono::hours(1), 429);
   add({host.urls.begin(), host.urls.end() - 1});
   Program one({"run"}, named("one"));
@@ -158,7 +159,7 @@ TEST_F(SharedHosts, ThatSayNothingAreFoundOutByEachAddress) {
   stop(one);
   Program two({"run"}, named("two"));
   ASSERT_TRUE(is_ready(two));
-  add({host.urls.back()});  // it sees that the host may be asked under its name
+  add({host.urls.back()});  // shows that the other name may still ask the host
   ASSERT_TRUE(eventually([&] { return pace("two") >= 16'000; })) << "from that of the other on: " << two.err();
   stop(two);
   for (const auto& [name, seen] : host.seen()) {
@@ -170,7 +171,7 @@ TEST_F(SharedHosts, ThatSayNothingAreFoundOutByEachAddress) {
   EXPECT_EQ(world.run({"verify", "--redis", world.redis.url_of("feedmill_admin")}).exit, 0);
 }
 
-/// The same, said by 403: of two feeds that were read it speaks of a quota.
+/// A 403 for two feeds that were readable before means a quota.
 TEST_F(SharedHosts, ThatForbidTwoFeedsMeanAQuota) {
   Limiter host(world.http, 8, std::chrono::hours(1), 403);
   host.limit(false);
@@ -187,7 +188,7 @@ TEST_F(SharedHosts, ThatForbidTwoFeedsMeanAQuota) {
   EXPECT_EQ(world.redis_text({"HGET", "state:host:" + world.http.server(), "closed"}), "(nil)");
 }
 
-/// HTTP P12: after a restart with a backlog; a worker that joins brings nothing of its own.
+/// HTTP P12: a backlog after a restart; a worker that joins adds no budget of its own.
 TEST_F(SharedHosts, AreAskedForABacklogByOneBudget) {
   constexpr int feeds = 160, rate = 20;
   world.environment["FEEDMILL_HOST_CONCURRENCY"] = "64";
@@ -223,14 +224,14 @@ TEST_F(SharedHosts, AreAskedForABacklogByOneBudget) {
   ASSERT_TRUE(so_many(feeds)) << workers[0]->err();
   for (const auto& worker : workers) stop(*worker);
   ASSERT_EQ(asked.size(), static_cast<std::size_t>(feeds)) << "each once";
-  // A burst of a quarter of a second, and one. A slow worker asks later, which keeps within the upper bound.
+  // Allows a burst of a quarter of a second plus one. A slow worker asks later, which stays within the bound.
   for (std::size_t i = 0; i < asked.size(); ++i) {
     const double allowed = 0.25 * rate + 1 + rate * std::chrono::duration<double>(asked[i] - begun).count();
     EXPECT_LE(static_cast<double>(i + 1), allowed + 1) << "after " << (asked[i] - begun) / milliseconds(1) << " ms";
   }
 }
 
-TEST_F(SharedHosts, KnowNoNameThatIsNone) {
+TEST_F(SharedHosts, RejectInvalidEgressNames) {
   for (const std::string& name : {std::string("-"), std::string("a b"), std::string("a:b"), std::string(33, 'x')}) {
     const Finished refused = world.run({"run", "--once"}, {{"FEEDMILL_EGRESS_NAME", name}});
     EXPECT_EQ(refused.exit, 78) << name;

@@ -33,7 +33,7 @@ TEST(StatusOfAWorker, ShowsItsRecentWork) {
     return failed.out.find("status.server") != std::string::npos;
   }));
   boost::json::value all;
-  // An answer is kept for five seconds: the first may be older than the refreshes.
+  // Responses are cached for five seconds: the first may be older than the refreshes.
   ASSERT_TRUE(eventually([&] {
     all = body_json(get(at, "/status.json"));
     return all.at("worker").at("last_1h").at("refreshes").to_number<int>() == 2 &&

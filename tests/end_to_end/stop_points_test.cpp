@@ -32,7 +32,7 @@ TEST_P(StopPoints, EndWithExitZeroAndNothingLeft) {
   Program worker({"run"}, environment);
   ASSERT_TRUE(worker.stopped()) << worker.err();
   worker.signal(GetParam().signal);
-  worker.signal(SIGHUP);  // nor does a reload end it
+  worker.signal(SIGHUP);  // a reload does not end it either
   worker.signal(SIGCONT);
   const Finished done = worker.wait();
   EXPECT_EQ(done.exit, 0) << done.err;
@@ -41,8 +41,8 @@ TEST_P(StopPoints, EndWithExitZeroAndNothingLeft) {
 }
 
 std::vector<Point> points() {
-  // B0: main(). B1: about to start the private server. B2: it runs, and has not answered. B3: listeners are bound.
-  // B4: about to ask the store. B5: it has answered. B6, at the end: about to stop the private server.
+  // B0: main(). B1: about to start the private server. B2: it runs and has not replied. B3: listeners are bound. B4:
+  // about to contact the store. B5: the store has replied. B6: about to stop the private server.
   std::vector<Point> all;
   for (const char* const name : {"B0", "B3", "B4", "B5"}) {
     all.push_back({name, false, SIGTERM});
@@ -57,7 +57,7 @@ INSTANTIATE_TEST_SUITE_P(All, StopPoints, testing::ValuesIn(points()), [](const 
   return std::string(test.param.name) + (test.param.own_server ? "_OwnServer" : "_Redis");
 });
 
-/// The private server of a worker, once that is ready; 0 when it does not come to that.
+/// PID of the worker's private server once the worker is ready; 0 if that never happens.
 int server_of(const Program& worker) {
   if (!eventually([&] { return worker.err().find("event=ready") != std::string::npos; })) return 0;
   const std::string said = worker.err();
@@ -73,7 +73,7 @@ TEST(StopPointsOfTheEnd, ASecondSignalDoesNotWaitForThePrivateServer) {
   ASSERT_GT(server, 0) << worker.err();
   worker.signal(SIGTERM);
   ASSERT_TRUE(worker.stopped()) << worker.err();
-  kill(server, SIGSTOP);  // as one that has much to write
+  kill(server, SIGSTOP);  // like a server with much to write
   worker.signal(SIGTERM);
   worker.signal(SIGCONT);
   const Finished done = worker.wait();
@@ -82,8 +82,8 @@ TEST(StopPointsOfTheEnd, ASecondSignalDoesNotWaitForThePrivateServer) {
   EXPECT_TRUE(eventually([&] { return own.left_behind().find(".lock") == std::string::npos; })) << own.left_behind();
 }
 
-/// RELIABILITY D2: a second signal also ends the worker if the server's socket was deleted, so that it cannot be told
-/// to save and end.
+/// RELIABILITY D2: a second signal also ends the worker if the server's socket was deleted, so that no command can stop
+/// the server.
 TEST(StopPointsOfTheEnd, ASecondSignalDoesNotWaitForAServerWithoutASocket) {
   OwnServerWorld own;
   own.environment["FEEDMILL_PAUSE_AT"] = "B6:1";
@@ -99,11 +99,11 @@ TEST(StopPointsOfTheEnd, ASecondSignalDoesNotWaitForAServerWithoutASocket) {
   worker.signal(SIGTERM);
   worker.signal(SIGCONT);
   EXPECT_EQ(worker.wait().exit, 0);
-  EXPECT_EQ(kill(server, SIGCONT), 0);  // a worker that waited in vain would kill it
+  EXPECT_EQ(kill(server, SIGCONT), 0);  // a worker that waits for it in vain would kill it
   EXPECT_TRUE(eventually([&] { return own.left_behind().find(".lock") == std::string::npos; })) << own.left_behind();
 }
 
-/// Before it abandons a private server that does not answer, the worker has told it to end.
+/// Before it abandons an unresponsive private server, the worker has asked it to end.
 TEST(StopPointsOfTheEnd, AFrozenPrivateServerEndsWhenItIsResumed) {
   OwnServerWorld own;
   Program worker({"run"}, own.environment);
@@ -121,7 +121,7 @@ TEST(StopPointsOfTheEnd, AFrozenPrivateServerEndsWhenItIsResumed) {
   if (!ended) kill(server, SIGKILL);
 }
 
-/// At that point a signal ends a verb as usual, without a drain.
+/// At B0 a signal ends a verb as usual, without a drain.
 TEST(StopPointsOfVerbs, AreEndedByTheSignal) {
   World world;
   world.environment["FEEDMILL_PAUSE_AT"] = "B0:1";
@@ -138,7 +138,7 @@ TEST(StopPointsOfVerbs, AddNowAsksThePublisherOnceWhenAWorkerClaimsTheFeedFirst)
   world.environment["FEEDMILL_FLOOR"] = "1h";
   world.environment["FEEDMILL_CEILING"] = "24h";
   const std::string added = world.http.url("/added.xml"), known = world.http.url("/known.xml");
-  world.http.serve("/added.xml", {.body = rss({{"a", "A"}}), .hold_until = 2});  // until the verb has woken the other
+  world.http.serve("/added.xml", {.body = rss({{"a", "A"}}), .hold_until = 2});  // held until the verb wakes `known`
   world.http.serve("/known.xml", {.body = rss({{"b", "B"}})});
   ASSERT_EQ(world.run({"add", known}).exit, 0);
   world.redis_text({"ZADD", "schedule", std::to_string((*world.store.now() + std::chrono::hours(24)).count()), known});

@@ -46,7 +46,7 @@ TEST_F(Stopping, FeedsInFlightAreFinished) {
   worker.signal(SIGTERM);
   ASSERT_TRUE(eventually([&] { return worker.err().find("event=drain") != std::string::npos; }));
   asio::io_context loop;
-  asio::ip::tcp::socket second(loop);  // a second request lets the feed's answer go
+  asio::ip::tcp::socket second(loop);  // a second request releases the feed's response
   second.connect({asio::ip::make_address("127.0.0.1"), world.http.port()});
   asio::write(second, asio::buffer(std::string("GET /other HTTP/1.1\r\nHost: x\r\n\r\n")));
   EXPECT_EQ(worker.wait().exit, 0);
@@ -69,11 +69,11 @@ TEST_F(Stopping, ASecondSignalGivesTheClaimsBack) {
 }
 
 TEST_F(Stopping, ASecondSignalDoesNotWaitForAHungRedis) {
-  world.environment["FEEDMILL_REDIS_TIMEOUT"] = "10min";  // longer than this test has patience
+  world.environment["FEEDMILL_REDIS_TIMEOUT"] = "10min";  // longer than this test may take
   Program worker({"run"}, world.environment);
   ASSERT_TRUE(eventually([&] { return worker.err().find("event=ready") != std::string::npos; }));
   ::kill(world.redis.pid(), SIGSTOP);
-  std::this_thread::sleep_for(std::chrono::milliseconds(600));  // until the next claim waits for an answer
+  std::this_thread::sleep_for(std::chrono::milliseconds(600));  // until the next claim waits for a reply
   worker.signal(SIGTERM);
   ASSERT_TRUE(eventually([&] { return worker.err().find("event=drain") != std::string::npos; }));
   worker.signal(SIGTERM);

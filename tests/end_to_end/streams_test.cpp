@@ -1,5 +1,5 @@
-// What the world around a verb does to it: readers that go, streams that are closed, terminals that end, and Ctrl-C
-// while a private server starts.
+// Verbs in adverse surroundings: readers that leave, closed streams, terminals that hang up, and Ctrl-C while a private
+// server starts.
 #include <fstream>
 #include <sys/stat.h>
 
@@ -17,16 +17,16 @@
 namespace feedmill::test::streams_test {
 namespace {
 
-/// A pipe with a name that a program's stdout can be led into, and its reader.
+/// A named pipe that takes a program's stdout, with its reader.
 class Reader {
  public:
   explicit Reader(const std::filesystem::path& name) : name_(name) {
     if (mkfifo(name.c_str(), 0600) != 0) throw std::runtime_error("no pipe");
     end_ = UniqueFd(::open(name.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
   }
-  /// For Program: its stdout goes here.
+  /// `limits` for Program: redirects its stdout into the pipe.
   std::string redirection() const { return "exec > '" + name_.string() + "'"; }
-  /// Reads up to the first complete line, then closes, as head -1 does.
+  /// Reads up to the first complete line, then closes the pipe, as head -1 does.
   std::string first_line_and_go() {
     std::string text;
     while (text.find('\n') == std::string::npos) {
@@ -52,7 +52,7 @@ class Streams : public testing::Test {
     EXPECT_EQ(world.run({"add", world.http.url(path)}).exit, 0);
     return world.http.url(path);
   }
-  /// Answers of the server that wait for one more request are given.
+  /// Releases the server's responses that wait for one more request.
   void let_go() {
     world.http.serve("/go", {.end = Response::End::close});
     get("127.0.0.1:" + std::to_string(world.http.port()), "/go");
@@ -62,7 +62,7 @@ class Streams : public testing::Test {
   World world;
 };
 
-/// trace | head: the refresh that has begun is finished, its reader gone or not.
+/// trace | head: a refresh that has begun is finished, even without a reader.
 TEST_F(Streams, ATraceWithoutAReaderFinishesItsRefresh) {
   const std::string url = add("/feed.xml", {.body = rss({{"a", "First"}}), .hold_until = 2});
   Reader reader(world.redis.directory() / "pipe");
@@ -78,7 +78,7 @@ TEST_F(Streams, ATraceWithoutAReaderFinishesItsRefresh) {
   EXPECT_EQ(world.count("post_created"), 1U);
 }
 
-/// A full disk is not a bug.
+/// A full disk is reported as such, not as a bug.
 TEST_F(Streams, ReportsAFullDisk) {
   add("/feed.xml", {.body = rss({{"a", "First"}})});
   for (const std::vector<std::string>& verb : std::vector<std::vector<std::string>>{
@@ -92,7 +92,7 @@ TEST_F(Streams, ReportsAFullDisk) {
   }
 }
 
-/// trace --live | head: it ends although nothing happens any more, and leaves no mark.
+/// trace --live | head: the follower ends even if nothing else happens, and removes its mark.
 TEST_F(Streams, AFollowerWithoutAReaderEndsAndRemovesItsMark) {
   const std::string url = add("/feed.xml", {.body = rss({{"a", "First"}})});
   Reader reader(world.redis.directory() / "pipe");
@@ -128,7 +128,7 @@ TEST_F(Streams, APassEndsWithItsTerminal) {
   EXPECT_EQ(record(url).claim, "") << "given back";
 }
 
-/// Waiting for signals must not take longer than a command may.
+/// A read that waits for signals must not exceed the command timeout.
 TEST_F(Streams, TailWaitsNoLongerThanACommandMay) {
   const std::string url = add("/feed.xml", {.body = rss({{"a", "First"}})});
   Program tail({"tail", "--from", "0"}, world.with({{"FEEDMILL_REDIS_TIMEOUT", is_sanitized ? "600ms" : "150ms"}}));
@@ -159,7 +159,7 @@ TEST_F(Streams, TailReportsTrimmedEvents) {
   EXPECT_TRUE(eventually([&] { return in_time.out().find("feed_created") != std::string::npos; })) << in_time.err();
 }
 
-/// A free descriptor becomes the next connection's: output would be written to Redis.
+/// The descriptor of a closed stream would be reused for the next connection: output would be written to Redis.
 TEST_F(Streams, AClosedStreamDiscardsOutputAndNothingElse) {
   const std::string url = add("/feed.xml", {.body = rss({{"a", "First"}})});
   ASSERT_EQ(world.run({"run", "--once"}).exit, 0);
@@ -177,7 +177,7 @@ TEST_F(Streams, AClosedStreamDiscardsOutputAndNothingElse) {
 
 class StartingOwnServer : public testing::TestWithParam<std::vector<std::string>> {};
 
-/// Ctrl-C while the private server starts, and does not come: the verb ends, and the server with it.
+/// Ctrl-C while a private server starts and never becomes ready: the verb ends, and so does the server.
 TEST_P(StartingOwnServer, IsGivenUpAtCtrlC) {
   OwnServerWorld it;
   std::filesystem::create_directories(it.home / "bin");

@@ -1,4 +1,4 @@
-// `feedmill top` against a running worker, on a pseudo-terminal and away from one.
+// `feedmill top` against a running worker, on a pseudo-terminal and without a terminal.
 #include <algorithm>
 #include <array>
 #include <csignal>
@@ -32,7 +32,7 @@ using testing::Not;
 constexpr const char* entered = "\x1B[?1049h\x1B[?25l";
 constexpr const char* left = "\x1B[?25h\x1B[?1049l";
 
-/// The program on a terminal of its own, 80 × 50. Killed with the object.
+/// The program on its own terminal of 80 × 50. Killed on destruction.
 class OnTerminal {
  public:
   OnTerminal(std::vector<std::string> words, const Environment& environment) {
@@ -52,7 +52,7 @@ class OnTerminal {
     posix_spawn_file_actions_init(&files);
     for (const int stream : {0, 1, 2}) posix_spawn_file_actions_adddup2(&files, inner_, stream);
     posix_spawn_file_actions_addclosefrom_np(&files, 3);
-    posix_spawnattr_t attributes;  // a process group of its own: in ours, which may be orphaned, Ctrl-Z does nothing
+    posix_spawnattr_t attributes;  // its own process group: Ctrl-Z has no effect in ours, which may be orphaned
     posix_spawnattr_init(&attributes);
     posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
     const int failed = posix_spawn(&pid_, argv.front(), &files, &attributes, argv.data(), envp.data());
@@ -70,7 +70,7 @@ class OnTerminal {
   OnTerminal(const OnTerminal&) = delete;
   OnTerminal& operator=(const OnTerminal&) = delete;
 
-  /// All it has written so far.
+  /// Everything that it has written so far.
   const std::string& text() {
     std::array<char, 4096> block;
     for (ssize_t got; outer_ >= 0 && (got = ::read(outer_, block.data(), block.size())) > 0;)
@@ -113,7 +113,7 @@ class OnTerminal {
     text();
     return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
   }
-  /// Whether keyboard and screen are as they were.
+  /// Whether the terminal's settings and screen are restored.
   bool is_restored() {
     termios now{};
     tcgetattr(inner_, &now);
@@ -136,7 +136,7 @@ class Top : public testing::Test {
     world.environment["TERM"] = "xterm";
   }
 
-  /// Starts a worker that has fetched its feed, and lets verbs know where it listens.
+  /// Starts a worker that has fetched its feed, and points verbs to its listener.
   std::unique_ptr<Program> start_worker(Environment more = {}) {
     EXPECT_EQ(world.run({"add", world.http.url("/feed.xml")}).exit, 0);
     more["FEEDMILL_FLOOR"] = more["FEEDMILL_CEILING"] = "1h";
@@ -247,7 +247,7 @@ TEST_F(Top, LivesOnATerminalUntilQ) {
   top.forget();
   top.resize(40, 12);
   ASSERT_TRUE(top.shows("lines m")) << "drawn anew, cut to the new size";
-  top.type("x");  // no key of ours
+  top.type("x");  // not one of our keys
   top.type("q");
   EXPECT_EQ(top.wait(), 0);
   EXPECT_THAT(top.text(), HasSubstr(left));

@@ -23,7 +23,7 @@ class Trace : public testing::Test {
                                    .etag = "\"" + second + "\""});
     url = world.http.url("/feed.xml");
   }
-  /// The words of each step, in the order told.
+  /// Name and text of each step, in order.
   std::vector<std::pair<std::string, std::string>> traced(std::vector<std::string> arguments = {}) {
     arguments.insert(arguments.begin(), {"trace", url, "--json", "--ignore-floor"});
     const Finished done = world.run(arguments);
@@ -120,7 +120,7 @@ TEST_F(Trace, SaysWhenAnotherProcessIsAtIt) {
   EXPECT_NE(refused.err.find("a worker is fetching"), std::string::npos) << refused.err;
 }
 
-/// What a worker does elsewhere with a feed, told here.
+/// Traces a refresh that another process performs.
 TEST_F(Trace, FollowsAFeedInARunningWorker) {
   serve();
   world.http.serve("/other.xml", {.body = rss({{"x", "Other"}})});
@@ -150,7 +150,7 @@ class LeavingATrace : public Trace, public testing::WithParamInterface<int> {
   bool is_marked() { return field("trace_until") != "(nil)"; }
 };
 
-TEST_P(LeavingATrace, TakesTheMarkAlong) {
+TEST_P(LeavingATrace, RemovesTheMark) {
   serve();
   ASSERT_EQ(world.run({"add", url}).exit, 0);
   Program follower({"trace", url, "--live", "--for", "1h"}, world.environment);
@@ -174,16 +174,16 @@ TEST_F(Trace, MarkOfAKilledProcessExpires) {
       << "not for the hour that was asked for";
 }
 
-TEST_F(Trace, TheEndOfItsTimeTakesTheMarkAlong) {
+TEST_F(Trace, RemovesItsMarkAtTheTimeLimit) {
   serve();
   ASSERT_EQ(world.run({"add", url}).exit, 0);
   EXPECT_EQ(world.run({"trace", url, "--live", "--for", "1s"}).exit, 1) << "nobody refreshed it";
   EXPECT_EQ(field("trace_until"), "(nil)");
 }
 
-/// The end of a new mark may be a millisecond later or earlier than that of the old one, and the store keeps the later:
-/// with several followers at least one meets that case.
-TEST_F(Trace, TheLatestOfItsMarksIsTheOneItTakesAlong) {
+/// A renewed mark may end a millisecond earlier or later than the old one, and the store keeps the later end: with
+/// several followers at least one meets that case.
+TEST_F(Trace, RemovesItsMarkAfterRenewals) {
   std::vector<std::string> urls;
   for (const char* const path : {"/1.xml", "/2.xml", "/3.xml", "/4.xml", "/5.xml"})
     urls.push_back(world.http.url(path));

@@ -78,8 +78,8 @@ void TruthWorld::restart_redis() {
   world.redis.start();
 }
 
-/// A stopped holder may still be blocked in its read and would be given the next record. Waits until that read has
-/// ended, which is long before the right expires.
+/// A stopped holder may still be blocked in its read and would get the next record. Waits for the end of that read,
+/// which is long before the lock expires.
 void TruthWorld::forget_delivery_right() {
   EXPECT_TRUE(eventually([&] {
     std::istringstream clients(redis_command(world.redis, {"CLIENT", "LIST"}));

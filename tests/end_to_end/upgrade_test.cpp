@@ -1,5 +1,5 @@
-// A store written by the release before san_ver 2 (tests/data/upgrade): its markup under unsanitised types, cut
-// descriptions and addresses that start programs are repaired (SECURITY S13).
+// Repairing a store written by the release before san_ver 2 (tests/data/upgrade): markup under unsanitised types, cut
+// descriptions, and URLs that start programs (SECURITY S13).
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -73,7 +73,7 @@ class Upgrade : public testing::Test {
     return guids;
   }
 
-  /// Faults that no store may have, whichever way it was repaired.
+  /// Expects a store without faults, whichever way it was repaired.
   void expect_mended() {
     const std::set<std::string> types_there_are{"", "text/plain", "text/html", "application/xhtml+xml"};
     for (const std::string& feed : {types, addresses}) {
@@ -127,7 +127,7 @@ class Upgrade : public testing::Test {
               R"([{"url":"https://casts.example/2.ogg","type":"audio/ogg","length":2}])");
   }
 
-  /// Where a consumer that follows from that snapshot differs from the store, "" = nowhere.
+  /// How a consumer that follows from that snapshot differs from the store; "" = not at all.
   std::string followed(const std::string& snapshot) {
     FoldedStore fold(snapshot, [this](const std::string& key) {
       Redis redis(*parse_redis_url(world.redis.admin_url()), Milliseconds(5000));
@@ -203,7 +203,7 @@ TEST_F(Upgrade, TheSameDocumentReadAgainRepairsItsPosts) {
   EXPECT_EQ(world.signals().size(), signals);
 }
 
-TEST_F(Upgrade, WhatAnOperatorSavedStaysHis) {
+TEST_F(Upgrade, KeepsPostsSavedByAnOperator) {
   ASSERT_EQ(world.run({"entry", "put", "--feed", types, "--guid", "urn:clean", "title=Mine"}).exit, 0);
   ASSERT_EQ(world.run({"refresh", types, "--ignore-floor"}).exit, 0);
   EXPECT_EQ(post(types, "urn:clean")["title"], "Mine");

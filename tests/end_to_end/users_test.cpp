@@ -31,7 +31,7 @@ class Users : public testing::Test {
     arguments.insert(arguments.end(), {"--redis", world.redis.url_of(user)});
     return world.run(arguments);
   }
-  /// What readers' programs may read as well.
+  /// Verbs that the reader and consumer users may run, too.
   std::vector<Arguments> for_readers() const {
     return {{"entries", url},
             {"entry", "Entry:1"},
@@ -68,7 +68,7 @@ TEST_F(Users, AViewerMayRunEveryVerbThatReads) {
     EXPECT_NE(done.out, "") << words_of(verb);
   }
   EXPECT_EQ(world.redis_text({"ACL", "LOG"}), "") << "nothing was refused";
-  // Of webhooks and subscribers it sees only the number.
+  // A viewer sees the number of webhooks and subscribers, and nothing else of them.
   world.redis_text({"HSET", "stats:push_out:states", "webhook:active", "1"});
   EXPECT_NE(as("feedmill_viewer", {"stats", "--json"}).out.find("\"due\":null"), std::string::npos);
   EXPECT_NE(world.run({"stats", "--json"}).out.find("\"webhooks_active\":1"), std::string::npos);
@@ -126,7 +126,8 @@ TEST_F(Users, VerbsThatReadEveryKeyNameTheUserNeeded) {
   }
 }
 
-/// The file of before feeds waited in lines: it is said on the first day, and not when the first feed waits.
+/// A users file from before feeds waited in lines: the missing grants are reported at once, not when the first feed
+/// waits.
 TEST_F(Users, AViewerOfTheLastReleasesFileLearnsTheMissingGrants) {
   world.redis_text({"ACL", "SETUSER", "feedmill_viewer", "resetkeys", "%R~Entry:*", "%R~Feed:*", "%R~http*", "%R~feeds",
                     "%R~schedule", "%R~quarantine", "%R~stream:signals", "%R~channel*", "%R~zchannel:*",
@@ -143,7 +144,7 @@ TEST_F(Users, AViewerOfTheLastReleasesFileLearnsTheMissingGrants) {
   EXPECT_EQ(as("feedmill_viewer", {"explain", url}).exit, 0);
 }
 
-/// One that may reads of a feed that waits what everybody reads.
+/// With those grants, a viewer sees a waiting feed like any other.
 TEST_F(Users, AViewerSeesTheFeedsWaitingInALine) {
   const std::string second = world.http.url("/second.xml");
   world.http.serve("/second.xml", {.body = rss({{"b", "Second"}})});
@@ -159,7 +160,7 @@ TEST_F(Users, AViewerSeesTheFeedsWaitingInALine) {
   EXPECT_NE(as("feedmill_viewer", {"list"}).out.find("in line"), std::string::npos);
 }
 
-/// Viewers do not see the secrets of a subscription.
+/// A viewer sees the subscription of a feed without its secrets.
 TEST_F(Users, AFeedWithASubscriptionIsExplainedWithoutIt) {
   world.redis_text({"HSET", "state:feed:" + url, "push_state", "healthy", "push_hub", "https://hub.example/",
                     "push_token", "0123456789abcdef"});

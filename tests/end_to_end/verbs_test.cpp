@@ -1,4 +1,4 @@
-// Verbs from the outside: bad input gives one clear line and the documented exit code, and leaves nothing half-done.
+// Verbs through the program: bad input gives one clear line and the documented exit code, and leaves nothing half-done.
 #include <algorithm>
 #include <fstream>
 #include <sstream>
@@ -104,7 +104,7 @@ TEST_F(Verbs, RemoveTakesTheEntries) {
   EXPECT_EQ(world.redis_text({"EXISTS", entry}), "0");
 }
 
-TEST_F(Verbs, RunSaysAtOnceThatItCannotKeepWhatMeetsABug) {
+TEST_F(Verbs, RunReportsAnUnusablePoisonDirectoryAtStart) {
   const std::string nowhere = (world.redis.directory() / "nowhere").string();
   const Finished done = world.run({"run"}, {{"FEEDMILL_DEBUG_KEEP_POISON", nowhere}});
   EXPECT_EQ(done.exit, 78) << "no restart helps: the unit names this one";
@@ -350,7 +350,7 @@ TEST_F(Verbs, RefreshWaitsForTheWorkerThatHoldsTheFeed) {
   ASSERT_TRUE(eventually([&] { return world.redis_text({"HGET", key, "wake"}) == "0"; })) << "another process is at it";
   EXPECT_FALSE(same.ended());
   world.http.serve("/anything", {.end = Response::End::close});
-  get(world.http.url("").substr(7), "/anything");  // the third request: the slow answer comes
+  get(world.http.url("").substr(7), "/anything");  // the third request releases the slow response
   const Finished first = slow.wait(), second = same.wait();
   EXPECT_EQ(first.exit, 0) << first.err;
   EXPECT_EQ(second.exit, 0) << second.out << second.err;
@@ -373,7 +373,7 @@ TEST_F(Verbs, RefreshReportsAFeedRemovedWhileItWaits) {
   EXPECT_EQ(at_it.wait().exit, 130);
 }
 
-// A worker that has just started claims before its first heartbeat.
+// A worker that has just started claims feeds before its first heartbeat.
 TEST_F(Verbs, RefreshRightAfterAddAndStartEndsWell) {
   for (int i = 0; i < 5; ++i) {
     const std::string path = "/feed" + std::to_string(i) + ".xml";

@@ -1,4 +1,4 @@
-// verify, store export and store import from the outside.
+// verify, store export and store import through the program.
 #include <algorithm>
 #include <csignal>
 #include <filesystem>
@@ -189,7 +189,7 @@ TEST(UrlIndexOfAWorker, IsBuiltForAStoreOfAnOlderVersion) {
   EXPECT_EQ(world.redis_text({"ZCARD", "state:feeds"}), "700");
 }
 
-/// RELIABILITY L23. A removal that was begun and never ended is one of the things that are done for all.
+/// RELIABILITY L23. Finishing interrupted removals is part of the fleet's work.
 TEST(FleetWork, IsTakenOverFromAWorkerThatDied) {
   World world;
   ASSERT_EQ(world.run({"add", "http://127.0.0.1:9/1"}).exit, 0);

@@ -1,5 +1,5 @@
-// Deliveries from authorised senders, against the program: their content stays within their feed, and their form and
-// number cost others nothing (WEBSUB §6; SECURITY W1, W6).
+// Deliveries from authorised senders, against the program: their content stays within their feed, and neither their
+// form nor their number harms others (WEBSUB §6; SECURITY W1, W6).
 #include <algorithm>
 #include <set>
 #include <string_view>
@@ -32,14 +32,14 @@ TEST_F(GenuineDeliveries, AreTheContentOfTheirFeedOnly) {
   const HubSubscriber to = world.subscriber(url);
   const std::string victim_before = world.redis_text({"HGETALL", "state:feed:" + victim});
   int marker = 0;
-  /// Sent, and whatever it leads to is done.
+  /// Sends a delivery and waits until its effects are done.
   const auto push = [&](const std::string& body, Headers headers) {
     headers.emplace_back("X-Hub-Signature", hub_signature("sha256", to.secret, body));
     EXPECT_EQ(PushWorld::deliver(to.callback, body, std::move(headers)).status, 202);
     EXPECT_TRUE(world.push_and_wait(url, {"marker " + std::to_string(++marker), "marker"}));
   };
   const std::size_t asked = world.http.requests().size();
-  // Links in header and body, and a guid, of a feed that is another's; a date to come; scripts.
+  // Links (in the header and the body) and a guid of another feed; a future date; scripts.
   push(atom({{"v", "taken over", "2030-01-01T00:00:00Z"}}, world.hub_links(victim)),
        {{"Link", "<" + victim + ">; rel=\"self\""}, {"Content-Type", "application/atom+xml"}});
   EXPECT_EQ(world.title(victim, "v"), "of the victim");
@@ -77,7 +77,7 @@ TEST_F(GenuineDeliveries, CountInEveryFigure) {
   EXPECT_EQ(worker.metric("feedmill_entries_total{action=\"modified\"}"), static_cast<std::int64_t>(modified));
   EXPECT_EQ(worker.metric("feedmill_publish_delay_seconds_count"), 20) << "all but the first import";
   boost::json::value status;
-  ASSERT_TRUE(eventually([&] {  // an answer is kept for a moment
+  ASSERT_TRUE(eventually([&] {  // responses are cached briefly
     const std::string answer = worker.page("/status.json");
     status = boost::json::parse(answer.substr(answer.find("\r\n\r\n") + 4)).at("worker");
     return status.at("last_1h").at("pushes").to_number<int>() == 21;
@@ -108,7 +108,7 @@ TEST_F(GenuineDeliveries, AreHintsWhereTheyCannotBeRead) {
   for (std::size_t i = 0; i < bodies.size(); ++i) urls.push_back(world.subscribed_feed("/feed" + std::to_string(i)));
   for (std::size_t i = 0; i < bodies.size(); ++i) {
     EXPECT_EQ(PushWorld::push(world.subscriber(urls[i]), bodies[i]).status, 202) << i;
-    // Genuine: a hint to look at the origin, which has the last word.
+    // Genuine but unreadable: a hint to poll the origin, which is authoritative.
     EXPECT_TRUE(eventually([&] { return world.http.count("/feed" + std::to_string(i)) == 2; })) << i;
     EXPECT_EQ(world.redis_text({"ZCARD", urls[i] + ":sort"}), "1") << i;
   }
@@ -126,7 +126,7 @@ TEST_F(GenuineDeliveries, AreHintsWhereTheyCannotBeRead) {
   }
   EXPECT_TRUE(world.push_until_written(url, {"2", "after the bombs"}));
   EXPECT_EQ(world.redis_text({"ZCARD", url + ":sort"}), "2");
-  // Ten thousand posts at once are many, but nothing worse.
+  // Ten thousand posts at once do no harm.
   const std::string many = world.subscribed_feed("/many");
   std::vector<PushedPost> posts;
   for (int i = 0; i < 10'000; ++i) posts.push_back({"post " + std::to_string(i), "one of many"});
@@ -164,7 +164,7 @@ TEST_F(GenuineDeliveries, AreNotWaitedForWithoutEnd) {
     for (std::size_t i = 0; i < slow.size(); ++i) {
       askers.emplace_back([&, i] { answers[i] = ask_raw(port, slow[i], patience); });
     }
-    // More connections than are served at once; they end with their patience.
+    // More connections than are served at once; each ends at its timeout.
     boost::asio::io_context loop;
     std::vector<boost::asio::ip::tcp::socket> idle;
     for (int i = 0; i < 300; ++i) {
@@ -193,7 +193,7 @@ TEST_F(GenuineDeliveries, AsAFloodOfPingsLeadToFewFetches) {
   EXPECT_EQ(statuses, (std::map<int, std::size_t>{{202, pings - 100}}));
   EXPECT_EQ(worker.deliveries("thin"), static_cast<std::int64_t>(pings));
   EXPECT_TRUE(eventually([&] { return world.http.count("/feed") >= 2; }));
-  // Its first reading, a burst of three, one a minute.
+  // The first fetch, a burst of three, then one a minute.
   const auto minutes =
       std::chrono::duration_cast<std::chrono::minutes>(std::chrono::steady_clock::now() - from).count();
   EXPECT_LE(world.http.count("/feed"), static_cast<std::size_t>(4 + minutes + 1));
@@ -203,7 +203,7 @@ TEST_F(GenuineDeliveries, AsAFloodOfPingsLeadToFewFetches) {
   // The last one was not dropped: the feed will be fetched.
   const std::string due = world.redis_text({"ZSCORE", "schedule", url}), now = world.redis_text({"TIME"});
   EXPECT_LE(std::stoll(due) / 1000, std::stoll(now) + 300);
-  EXPECT_EQ(world.signals().size(), 2U);  // of the first reading
+  EXPECT_EQ(world.signals().size(), 2U);  // from the first fetch
 }
 
 TEST_F(GenuineDeliveries, ChangeNothingWhenTheyAreReplayed) {

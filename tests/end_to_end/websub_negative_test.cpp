@@ -147,7 +147,7 @@ TEST_F(SubscribingNever, BelievesAForgedSignature) {
   EXPECT_EQ(worker.deliveries("fat"), 0);
   EXPECT_EQ(worker.deliveries("thin"), 0);
   EXPECT_EQ(world.requests_made(), requests);
-  // The answers do not reveal the difference, and a valid signature is still accepted: upper-case digits too.
+  // The responses do not reveal the difference, and a valid signature is still accepted, even in upper-case hex.
   const HttpAnswer good = PushWorld::deliver(to.callback, body, one("sha256=" + upper(hex)));
   EXPECT_EQ(whole(good), model);
   EXPECT_TRUE(eventually([&] { return world.title(url, "2") == "forged"; }));
@@ -261,7 +261,7 @@ TEST_F(SubscribingNever, ConfirmsAForgedVerification) {
     EXPECT_EQ(worker.verifications("refused"), ++refused) << row.name;
     ASSERT_EQ(world.everything(), before) << row.name;
   }
-  // By POST it is a delivery, and none is taken yet. Any other method is refused alike on any path.
+  // A POST is a delivery, and none is accepted yet. Other methods get the same refusal on every path.
   EXPECT_EQ(whole(ask_worker("POST", pending + good)), model);
   EXPECT_EQ(whole(ask_worker("POST", pending, good.substr(1))), model);
   EXPECT_EQ(worker.deliveries("unknown"), 2);
@@ -272,7 +272,7 @@ TEST_F(SubscribingNever, ConfirmsAForgedVerification) {
     EXPECT_EQ(whole(ask_worker(method, active)), whole(elsewhere)) << method;
   }
   EXPECT_EQ(world.everything(), before);
-  // Late: an hour has passed. And then in time, so that the table has been about something.
+  // Too late: an hour has passed. Then in time, as a control for the whole table.
   const std::string since = world.subscription(feed, "pending_since", true);
   world.redis_text({"HSET", world.callback_key(feed, true), "pending_since", "1"});
   EXPECT_EQ(whole(ask_worker("GET", pending + good)), model);
@@ -283,7 +283,7 @@ TEST_F(SubscribingNever, ConfirmsAForgedVerification) {
   EXPECT_EQ(right.status, 200);
   EXPECT_EQ(right.body, "abc");
   EXPECT_EQ(right.header("Content-Type"), "text/plain");
-  EXPECT_EQ(whole(ask_worker("GET", pending + good)), model);  // once
+  EXPECT_EQ(whole(ask_worker("GET", pending + good)), model);  // only once
 }
 
 TEST_F(SubscribingNever, ConfirmsTwiceWhatSeveralAskAtOnce) {
@@ -350,13 +350,13 @@ TEST_F(SubscribingNever, PlansByAnAbsurdLease) {
 }
 
 TEST_F(SubscribingNever, IsLedAstrayByAHub) {
-  HttpServer trap;  // http: nothing signed may go there
+  HttpServer trap;  // plain http: must get no signed request
   struct Row {
     const char* name;
     Response response;
-    std::string state;      // of the subscription
-    std::size_t requests;   // that reach the hub
-    const char* note = "";  // begins with
+    std::string state;      // the subscription's state
+    std::size_t requests;   // requests at the hub
+    const char* note = "";  // beginning of the subscription's note
     std::size_t more = 0;   // extra requests: retries after a kept connection ended without an answer
   };
   const auto leads = [](int status, const std::string& to) {
@@ -417,7 +417,7 @@ TEST_F(SubscribingNever, IsLedAstrayByAHub) {
   }
 }
 
-/// Listens at an address that must not be contacted. Connections stay in its queue.
+/// Listens at an address that must not be contacted; connections stay in its queue.
 class Canary {
  public:
   Canary(const char* address, std::uint16_t port) : acceptor_(loop_, {boost::asio::ip::make_address(address), port}) {
@@ -435,14 +435,14 @@ class Canary {
   boost::asio::ip::tcp::acceptor acceptor_;
 };
 
-// SECURITY §1, WEBSUB S4: whatever a hub or its name servers say.
+// SECURITY §1, WEBSUB S4: whatever a hub or its name servers answer.
 TEST_F(SubscribingNever, AsksWhatAHubLeadsToWithinOurNetwork) {
   HttpServer turning{world.authority.issue({.names = {"DNS:turning.example"}})};
   const std::string port = std::to_string(turning.port());
   Canary canary("127.0.0.2", turning.port());
   DnsServer names;
   for (const char* const name : {"inside.example", "127.0.0.2"}) names.serve(name, {.addresses = {"127.0.0.2"}});
-  std::atomic<int> asked = 0;  // one address after the other, each for no time
+  std::atomic<int> asked = 0;  // alternates between two addresses with a TTL of 0
   names.serve("turning.example", [&](const std::string&) {
     return DnsAnswer{.addresses = {asked++ % 4 < 2 ? "127.0.0.1" : "127.0.0.2"}, .ttl = 0};
   });
@@ -465,7 +465,7 @@ TEST_F(SubscribingNever, AsksWhatAHubLeadsToWithinOurNetwork) {
   };
   for (std::size_t i = 0; i < inside.size(); ++i) {
     const std::string path = "/" + std::to_string(i);
-    for (HttpServer* hub : {&world.hub_server, &world.http}) {  // one that is spoken to over http alone, too
+    for (HttpServer* hub : {&world.hub_server, &world.http}) {  // https, and plain http
       hub->serve("/307" + path, {.status = 307, .headers = {{"Location", inside[i]}}});
       hub->serve("/308" + path, {.status = 308, .headers = {{"Location", inside[i]}}});
       hub->serve("/far" + path, {.status = 307, .headers = {{"Location", "/308" + path}}});
@@ -488,7 +488,7 @@ TEST_F(SubscribingNever, AsksWhatAHubLeadsToWithinOurNetwork) {
   }
   EXPECT_TRUE(eventually([&] { return world.state(changes, "push_note") != "(nil)" && asked >= 2; }));
   EXPECT_FALSE(canary.heard());
-  // The control: it notices allowed connections.
+  // Control: the canary notices allowed connections.
   world.worker().program().signal(SIGTERM);
   EXPECT_EQ(world.worker().program().wait().exit, 0);
   feed_at("/control", world.hub_server.url("/307/0"));

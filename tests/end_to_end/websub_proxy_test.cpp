@@ -36,7 +36,7 @@ void replace(std::string& text, const std::string& what, const std::string& with
   text.replace(at, what.size(), with);
 }
 
-/// A process of nginx in `directory`, until destroyed.
+/// An nginx process in `directory`, stopped on destruction.
 class Nginx {
  public:
   explicit Nginx(const std::filesystem::path& directory) {
@@ -64,7 +64,7 @@ class Nginx {
   pid_t pid_ = -1;
 };
 
-TEST(SubscribingBehindNginx, TheShippedServerBlockServes) {
+TEST(SubscribingThroughNginx, TheShippedServerBlockServes) {
   if (!std::filesystem::exists(nginx_program)) GTEST_SKIP() << "nginx is not installed";
   PushWorld world;
   const std::filesystem::path directory = world.redis.directory() / "nginx";
@@ -75,7 +75,7 @@ TEST(SubscribingBehindNginx, TheShippedServerBlockServes) {
   const std::string secure = std::to_string(free_port()), plain = std::to_string(free_port()),
                     callbacks = std::to_string(free_port());
   std::string block = read(FEEDMILL_NGINX_BLOCK);
-  // Apart from https, the hub of this test, which speaks http, has a separate port.
+  // This test's hub speaks plain http: it gets a port of its own in addition to https.
   replace(block, "listen 443 ssl;", "listen 127.0.0.1:" + secure + " ssl; listen 127.0.0.1:" + plain + ";");
   replace(block, "ssl_certificate /etc/ssl/certs/feeds.example.org.pem;",
           "ssl_certificate " + (directory / "certificate.pem").string() + ";");

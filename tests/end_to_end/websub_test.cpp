@@ -1,5 +1,5 @@
-// The subscriber's duties, one case each, against the program: a real hub, a real publisher (WEBSUB §3). Then what the
-// cases leave out: several workers, renewals, the view from outside.
+// The subscriber's duties, one case each, against the program with a real hub and a real publisher (WEBSUB §3). Then
+// topics beyond the cases: several workers, renewals, the view from outside.
 #include <algorithm>
 #include <fstream>
 #include <sstream>
@@ -151,7 +151,7 @@ TEST_P(MovedHub, IsAskedAgainWithTheSameBody) {
   EXPECT_EQ(requests[0].method + requests[1].method, "POSTPOST");
   EXPECT_EQ(requests[0].body, requests[1].body);
   EXPECT_EQ(requests[0].header("Content-Type"), requests[1].header("Content-Type"));
-  // Asked again where it was, unless it has moved for good.
+  // The next request goes to the old URL, unless the hub moved permanently.
   world.hub.behave({.verifies = false});
   const std::string old = world.hub_server.url("/old"), now_at = GetParam() == 308 ? world.hub.url() : old;
   EXPECT_TRUE(eventually([&] { return world.subscription(url, "hub_url") == now_at; }));
@@ -298,7 +298,7 @@ TEST_F(Subscribing, RenewalsHaveNewPathsAndNoPushIsLostInBetween) {
     EXPECT_NE(asked.callback, current.callback);
     EXPECT_NE(asked.secret, current.secret);
     const HubSubscriber renewed{asked.callback, url, asked.secret, "864000"};
-    push(current);  // asked for, not verified: the old path holds, the new one takes nothing yet
+    push(current);  // requested, not verified: the old path is valid, the new one accepts nothing yet
     EXPECT_EQ(PushWorld::push(renewed, atom({{"early", "too early"}})).status, 404);
     const HttpAnswer verified =
         WebSubHub::verify(asked.callback, {{"hub.mode", "subscribe"}, {"hub.topic", url}, {"hub.challenge", "c"}});
@@ -306,7 +306,7 @@ TEST_F(Subscribing, RenewalsHaveNewPathsAndNoPushIsLostInBetween) {
     EXPECT_EQ(verified.body, "c");
     push(current);
     push(renewed);
-    // The secret of the one before does not hold on the new path.
+    // The previous subscription's secret is not valid on the new path.
     const std::int64_t bad = world.worker().deliveries("bad_signature");
     EXPECT_EQ(PushWorld::push({renewed.callback, url, current.secret, ""}, atom({{"mixed", "mixed up"}})).status, 202);
     EXPECT_EQ(world.worker().deliveries("bad_signature"), bad + 1);
@@ -357,7 +357,7 @@ TEST_F(Subscribing, ThreeWorkersAtOneAddressActAsOne) {
       EXPECT_TRUE(world.push_and_wait(url, post)) << url << " " << i;
     }
   }
-  // To all three at once, as from a hub that has not heard the first answer.
+  // To all three at once, as from a hub that missed the first response.
   for (const std::string& url : urls) {
     const HubSubscriber to = world.subscriber(url);
     const PushedPost post = publish(url, "all");
@@ -370,7 +370,8 @@ TEST_F(Subscribing, ThreeWorkersAtOneAddressActAsOne) {
     EXPECT_TRUE(eventually([&] { return world.title(url, post.id) == post.title; })) << url;
   }
   EXPECT_EQ(world.count("post_created"), static_cast<std::size_t>(feeds * (pushes + 2))) << "each once";
-  // In turn: each has confirmed what others asked for, and written what others had confirmed.
+  // In turn: each worker has confirmed requests of the others, and written pushes to subscriptions that others
+  // confirmed.
   for (std::size_t i = 0; i < static_cast<std::size_t>(workers); ++i) {
     EXPECT_EQ(world.worker(i).verifications("accepted"), feeds / workers) << i;
     EXPECT_EQ(world.worker(i).deliveries("fat"), feeds * pushes / workers + feeds) << i;
@@ -414,7 +415,7 @@ TEST_F(Subscribing, AnyWorkerAnswersAnyCallbackAndNoPushIsLostWhenOneIsKilled) {
       }
     }
   }
-  EXPECT_GT(refused, 0U);  // one of two was not there
+  EXPECT_GT(refused, 0U);  // one of the two workers was down
   EXPECT_GT(two.deliveries("fat"), pushes);
   EXPECT_EQ(two.deliveries("unknown"), 0);
   // Pushes that the dead worker took and did not write are due in a minute, or when its claim ends; the test does not

@@ -1,5 +1,5 @@
-// Zombies (RELIABILITY I7): a worker is stopped for longer than its lease, another does its work, it wakes up. Its
-// commit is refused, and nothing in the store changes.
+// Zombies (RELIABILITY I7): a worker is stopped for longer than its lease while another does its work; then it wakes
+// up. Its commit is refused, and nothing in the store changes.
 #include <map>
 #include <string>
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Reads the built binary: hardening, and the list of what it is made of against ldd (SECURITY B2).
+"""Checks the built binary: hardening, and its SBOM against ldd (SECURITY B2).
 
     binary_test.py BINARY BUILD_TYPE SBOM_SCRIPT
 """
@@ -58,12 +58,12 @@ class Hardening(unittest.TestCase):
     def test_stack_clash_protection(self):
         if BUILD_TYPE != "Release":
             self.skipTest("only the release build has it")
-        # orq $0, (%rsp): each page of a large frame is touched before the next is taken.
+        # orq $0, (%rsp): touches each page of a large frame before the next is allocated.
         self.assertGreater(self.instructions(b"\x48\x83\x0c\x24\x00"), 0)
 
     def test_branch_targets(self):
-        # Every function that may be called through a pointer begins with endbr64: thousands of them. It is not in force:
-        # that would need the property IBT, which the linker gives only when Debian's crt1.o has it, too.
+        # Every function that may be called through a pointer begins with endbr64: thousands of them. The CPU does not
+        # enforce it: that needs the IBT property, which the linker sets only if Debian's crt1.o has it, too.
         self.assertGreater(self.instructions(b"\xf3\x0f\x1e\xfa"), 1000)
 
 
@@ -87,7 +87,7 @@ class BillOfMaterials(unittest.TestCase):
         named = {package["name"] for package in self.document["packages"]}
         for line in output("ldd", BINARY).splitlines():
             path = next((word for word in line.split() if word.startswith("/")), None)
-            if path is None:  # the kernel's own
+            if path is None:  # provided by the kernel
                 continue
             spellings = [os.path.realpath(path), path, os.path.realpath(path).removeprefix("/usr")]
             owner = next(answer.stdout for answer in

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""compose.yaml without containers: what it says, and its commands as processes of this machine, with the same environment,
-addresses, ports, order and health checks, until posts arrive. They run in a network namespace of their own, so that names
-and ports are those of the file; images, mounts and users of containers are not tried here.
+"""Tests compose.yaml without containers: its contents, and its commands as processes of this machine, with the same
+environment, addresses, ports, order and health checks, until posts arrive. They run in a separate network namespace, so
+that names and ports are those of the file; images, mounts and users of containers are not tested here.
 
     compose_test.py COMPOSE_FILE DOCKERFILE BINARY SAMPLE_PUBLISHER
 """
@@ -25,8 +25,8 @@ FILE, DOCKERFILE, BINARY, PUBLISHER = (pathlib.Path(argument).resolve() for argu
 COMPOSE = yaml.safe_load(FILE.read_text())
 SERVICES = COMPOSE["services"]
 IMAGE = DOCKERFILE.read_text()
-PATIENCE = 240  # a slow machine is no failure; how long it took is told
-# The network that every service is on which names none.
+PATIENCE = 240  # seconds; generous for slow machines, because the time taken is printed
+# The network of every service that names none.
 DEFAULT_NETWORK = ipaddress.ip_network("172.31.212.0/28")
 
 
@@ -40,7 +40,7 @@ def networks_of(service):
 
 
 def addresses():
-    """Of each service one on each of its networks, as an engine hands them out: the first is the gateway's."""
+    """For each service an address in each of its networks, assigned as an engine does: the first is the gateway's."""
     given, hosts = {}, {}
     for name, service in SERVICES.items():
         for network in networks_of(service):
@@ -109,7 +109,8 @@ class Contents(unittest.TestCase):
 
 
 class Running:
-    """The services as processes. Data and runtime directories lie below `home`: only these are not as in a container."""
+    """The services as processes. They differ from containers only in their data and runtime directories below
+    `home`."""
 
     def __init__(self, home):
         self.home, self.processes = home, {}
@@ -134,7 +135,7 @@ class Running:
             if time.monotonic() > end:
                 raise AssertionError(f"{said}: not within {PATIENCE} s\n" +
                                      "\n".join(f"{name}: {self.output(name)[-1000:]}" for name in self.processes))
-            time.sleep(0.2)  # between looks at other processes
+            time.sleep(0.2)  # poll interval
 
     def output(self, name):
         return (self.home / f"{name}.out").read_text(errors="replace")
@@ -156,7 +157,7 @@ class Running:
         for other, wait in service.get("depends_on", {}).items():
             self.start(other)
             self.wait_for(f"{other}: {wait['condition']}", lambda: self.fulfilled(other, wait["condition"]))
-        # The image's entry point where the service has none; that of redis hands on what is a program's name.
+        # The image's entry point if the service has none; redis' entry point passes program names on.
         entry = service.get("entrypoint", ["feedmill"] if "build" in service else [])
         place = self.home / "data" / name
         place.mkdir(parents=True)
@@ -165,7 +166,7 @@ class Running:
                                                     stdout=output, stderr=subprocess.STDOUT)
 
     def stop(self):
-        """As an engine does: those that wait for others first. The exit codes."""
+        """Stops the services as an engine does, dependents first; returns the exit codes."""
         for process in reversed(self.processes.values()):
             if process.poll() is None:
                 process.send_signal(signal.SIGTERM)
@@ -194,11 +195,11 @@ class Up(unittest.TestCase):
                     running.start(name)
                 running.wait_for("feeds are added", lambda: running.fulfilled("feeds", "service_completed_successfully"))
                 feeds = SERVICES["feeds"]["command"][1:]
-                # A post's page lies below its feed's name.
+                # A post's page is below its feed's name.
                 sites = [feed.rpartition(".")[0] + "/posts/" for feed in feeds]
                 running.wait_for("posts of every feed", lambda: all(site in running.output("posts") for site in sites))
                 took = time.monotonic() - began
-                # Those of the first reading come at once, others when they are published.
+                # Posts of the first fetch arrive at once, others when they are published.
                 before = running.output("posts").count("\n")
                 running.wait_for("posts that are new", lambda: running.output("posts").count("\n") >= before + 3)
                 print(f"compose: posts of all {len(feeds)} feeds after {took:.0f} s, new ones after "
@@ -207,12 +208,12 @@ class Up(unittest.TestCase):
                 self.check_redis(feeds)
             finally:
                 codes = running.stop()
-            # Redis, publisher and worker end when they are asked to; tail has none to wait for.
+            # Redis, publisher and worker end cleanly on request; tail does not handle the signal.
             for name in ("redis", "publisher", "worker", "feeds"):
                 self.assertEqual(codes[name], 0, name + ": " + running.output(name)[-2000:])
 
     def check_ports(self, given):
-        """Every port that is published is one that somebody listens on, beyond loopback."""
+        """Every published port has a listener beyond loopback."""
         for name, service in SERVICES.items():
             for port in service.get("ports", []):
                 inside = port.split(":")[2]
@@ -220,7 +221,7 @@ class Up(unittest.TestCase):
                     told = subprocess.run(["redis-cli", "-h", given[name][0], "-p", inside, "ping"], capture_output=True)
                     self.assertEqual(told.stdout, b"PONG\n")
                     continue
-                # As a browser asks: by the address of this machine.
+                # As from a browser: under this machine's address.
                 page = urllib.request.Request(f"http://{given[name][0]}:{inside}/status",
                                               headers={"Host": port.rsplit(":", 1)[0]})
                 with urllib.request.urlopen(page) as answer:
@@ -232,7 +233,7 @@ class Up(unittest.TestCase):
 
 
 def enter_namespace():
-    """Begins anew where ports and names are its own; stays where that is not allowed."""
+    """Restarts this script in a namespace with its own ports and names, where allowed."""
     if "IN_NAMESPACE" in os.environ or shutil.which("unshare") is None or shutil.which("ip") is None:
         return
     kind = ["unshare", "--net", "--mount"] + ([] if os.geteuid() == 0 else ["--map-root-user"])

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What the Dockerfile must say (OPERATIONS C1).
+"""Checks the Dockerfile's required instructions (OPERATIONS C1).
 
     dockerfile_test.py DOCKERFILE
 """
@@ -13,7 +13,7 @@ LINES = re.sub(r"\\\n\s*", " ", re.sub(r"(?m)^\s*#.*\n", "", TEXT)).splitlines()
 
 
 def stages():
-    """The lines of each stage by its name, the one without a name last as ""."""
+    """The lines of each stage by its name; the last, unnamed one is ""."""
     found, name = {}, None
     for line in LINES:
         if line.startswith("FROM "):
@@ -36,19 +36,19 @@ class Dockerfile(unittest.TestCase):
         return found[0]
 
     def test_stages(self):
-        # One base for both, pinned.
+        # One pinned base for both stages.
         bases = [line for line in LINES if line.startswith("ARG ")]
         self.assertEqual(len(bases), 1)
         self.assertRegex(bases[0], "^ARG BASE=debian:13-slim@sha256:[0-9a-f]{64}$")
         self.assertEqual([line for line in LINES if line.startswith("FROM ")],
                          ["FROM ${BASE} AS build", "FROM build AS test", "FROM build AS publisher",
                           "FROM ${BASE} AS image", "FROM image AS sample", "FROM image"])
-        # Without a target the image is built, and nothing else is in it.
+        # The default target is the image, with nothing added.
         self.assertEqual(list(STAGES)[-1], "")
         self.assertEqual(STAGES[""], ["FROM image"])
 
     def needed_by(self, name):
-        """The stages that a builder goes through for one."""
+        """The stages that must be built for a stage."""
         needed = {name}
         for line in STAGES[name]:
             for other in re.findall(r"^FROM (\S+)|--from=(\S+)", line):

@@ -1,7 +1,7 @@
-"""The parts of Kubernetes' objects that our manifests use, written down strictly: what is not here is refused.
+"""Strict schemas for the parts of Kubernetes objects that our manifests use: anything else is rejected.
 
-A schema is a type name, [schema] for a list, {"*": schema} for a map with free keys, (schema, schema) for one of these,
-or a map of fields; a field whose name ends in "!" is required."""
+A schema is a type name, [schema] for a list, {"*": schema} for a map with free keys, (schema, schema) for alternatives,
+or a map of fields; a field name that ends in "!" is required."""
 import re
 
 TYPES = {
@@ -93,7 +93,7 @@ KINDS = {
 
 
 def problems(value, schema, place):
-    """What is wrong with `value`, a line each."""
+    """Violations of the schema in `value`, a line each."""
     if isinstance(schema, str):
         if schema.startswith("="):
             return [] if value == schema[1:] else [f"{place}: {value!r} is not {schema[1:]!r}"]

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The Kubernetes manifests: built, checked against schemas, and asserted field by field (OPERATIONS §7).
 
-    kubernetes_test.py DEPLOY_DIRECTORY     kubectl, where installed, must build the same
+    kubernetes_test.py DEPLOY_DIRECTORY     kubectl, if installed, must build the same objects
 """
 import copy
 import ipaddress
@@ -122,7 +122,7 @@ class Fields(unittest.TestCase):
         self.assertEqual(spec["strategy"]["rollingUpdate"]["maxUnavailable"], 0)
 
     def test_a_partition_is_standalone_with_a_number(self):
-        """Neither selectors nor names change: what reads them is right in its namespace."""
+        """Selectors and names stay the same, so that everything that refers to them works in each namespace."""
         number = [{"name": "FEEDMILL_REDIS_PARTITIONS", "value": "16"},
                   {"name": "FEEDMILL_REDIS_PARTITION", "valueFrom": {"fieldRef": {"fieldPath": "metadata.labels['partition']"}}}]
         expected = copy.deepcopy(BUILT["standalone"])
@@ -137,7 +137,7 @@ class Fields(unittest.TestCase):
         self.assertEqual(BUILT["partition"], expected)
 
     def test_the_other_partitions_are_made_from_the_first(self):
-        """As the comment says that stands there."""
+        """Runs the commands in the overlay's comment."""
         with tempfile.TemporaryDirectory() as directory:
             folders = pathlib.Path(directory) / "kubernetes"
             shutil.copytree(DEPLOY / "kubernetes", folders)
@@ -167,7 +167,7 @@ class Fields(unittest.TestCase):
     def test_pods(self):
         for overlay, workload in self.workloads():
             with self.subTest(overlay, name=workload["metadata"]["name"]):
-                # Each with labels of its own: controllers whose selectors overlap take each other's pods.
+                # Each workload has its own labels: controllers with overlapping selectors adopt each other's pods.
                 labels = {"app.kubernetes.io/name": workload["metadata"]["name"]}
                 self.assertEqual(workload["spec"]["selector"], {"matchLabels": labels})
                 template = workload["spec"]["template"]
@@ -213,7 +213,7 @@ class Fields(unittest.TestCase):
         self.assertEqual(mounts["runtime"]["mountPath"], "/run/feedmill")
         claims = {"data"} if overlay == "embedded" else set()
         self.assertEqual(set(mounts), set(volumes) | claims)
-        # A change of the settings changes the name, and so restarts the pods.
+        # A change of the settings changes the name, which restarts the pods.
         configuration = one(overlay, "ConfigMap")
         self.assertRegex(configuration["metadata"]["name"], r"^feedmill-[a-z0-9]{10}$")
         self.assertEqual(volumes["configuration"]["configMap"]["name"], configuration["metadata"]["name"])
@@ -246,7 +246,7 @@ class Fields(unittest.TestCase):
         annotations = one("complete", "Ingress", "feedmill-callback")["metadata"]["annotations"]
         nginx = {name.removeprefix("nginx.ingress.kubernetes.io/"): value for name, value in annotations.items()}
         self.assertEqual(nginx, {"proxy-body-size": "4m", "enable-access-log": "false", "proxy-next-upstream": "off"})
-        # The same as the server block for an nginx outside of a cluster.
+        # Consistent with the server block for an nginx outside a cluster.
         block = (DEPLOY / "nginx-websub.conf").read_text()
         for line in ("client_max_body_size 4m;", "access_log off;", "proxy_next_upstream off;"):
             self.assertIn(line, block)
@@ -276,7 +276,7 @@ class Fields(unittest.TestCase):
         nginx = {name.removeprefix("nginx.ingress.kubernetes.io/"): value for name, value in annotations.items()}
         self.assertEqual(nginx, {"limit-rps": "20", "limit-burst-multiplier": "5", "proxy-buffering": "off", "enable-access-log": "false", "proxy-read-timeout": "60",
                                  "proxy-body-size": "64k"})
-        # The same as the server block for an nginx outside of a cluster.
+        # Consistent with the server block for an nginx outside a cluster.
         block = (DEPLOY / "nginx-push-out.conf").read_text()
         for line in ("proxy_buffering off;", "access_log off;", "proxy_read_timeout 60s;", "client_max_body_size 64k;"):
             self.assertIn(line, block)
@@ -295,7 +295,7 @@ class Fields(unittest.TestCase):
                 self.assertTrue(rule["ports"])
             blocks = {peer["ipBlock"]["cidr"]: set(peer["ipBlock"]["except"]) for rule in spec["egress"]
                       for peer in rule["to"] if "ipBlock" in peer}
-            # SECURITY §1, as the worker has it: of IPv6 nothing outside of 2000::/3, so no NAT64 either.
+            # SECURITY §1, as in the worker: of IPv6 nothing outside 2000::/3, hence no NAT64 either.
             self.assertEqual(blocks, {"0.0.0.0/0": blocked_by_the_worker("blocked_v4"),
                                       "2000::/3": blocked_by_the_worker("blocked_v6")})
             reached = lambda network: any(

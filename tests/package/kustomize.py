@@ -1,5 +1,5 @@
-"""Builds kustomizations as `kubectl kustomize` does, as far as ours go: resources, components, configMapGenerator from
-files, JSON patches, images, namespace, labels. Anything else is an error: what is not understood must not pass."""
+"""Builds kustomizations as `kubectl kustomize` does, as far as ours need: resources, components, configMapGenerator
+from files, JSON patches, images, namespace, labels. Anything else is an error, so that nothing unsupported passes."""
 import copy
 import hashlib
 import json
@@ -12,10 +12,10 @@ KNOWN = {"apiVersion", "kind", "resources", "components", "configMapGenerator", 
 
 
 def configuration_hash(config_map):
-    """The suffix that follows a ConfigMap's name: ten letters and digits of its contents, whatever it is called."""
+    """The suffix of a ConfigMap's name: ten letters and digits that depend on its contents and not on its name."""
     kept = {"data": config_map["data"], "kind": "ConfigMap", "name": ""}
     text = json.dumps(kept, separators=(",", ":"), sort_keys=True, ensure_ascii=False)
-    for plain, escaped in (("<", "\\u003c"), (">", "\\u003e"), ("&", "\\u0026")):  # as Go writes JSON
+    for plain, escaped in (("<", "\\u003c"), (">", "\\u003e"), ("&", "\\u0026")):  # as Go encodes JSON
         text = text.replace(plain, escaped)
     return hashlib.sha256(text.encode()).hexdigest()[:10].translate(str.maketrans("013ae", "ghkmt"))
 
@@ -37,7 +37,7 @@ def apply_patch(thing, operations):
 
 
 def visit(thing, look):
-    """Calls `look` with every map inside of `thing`."""
+    """Calls `look` for every map inside `thing`."""
     if isinstance(thing, dict):
         look(thing)
         for value in thing.values():
@@ -58,7 +58,7 @@ class Build:
         assert set(plan) <= KNOWN, set(plan) - KNOWN
         expected = {"Kustomization": "kustomize.config.k8s.io/v1beta1", "Component": "kustomize.config.k8s.io/v1alpha1"}
         assert plan["apiVersion"] == expected[plan["kind"]], plan["apiVersion"]
-        first = len(self.objects) if plan["kind"] == "Kustomization" else 0  # a component sees what is there
+        first = len(self.objects) if plan["kind"] == "Kustomization" else 0  # a component patches the objects so far
         for name in plan.get("resources", []):
             if (directory / name).is_dir():
                 self.add(directory / name)
@@ -100,7 +100,7 @@ class Build:
                     thing["spec"]["template"]["metadata"].setdefault("labels", {}).update(label["pairs"])
 
     def finish(self):
-        """The objects, names of generated ones with their checksum wherever they are mentioned."""
+        """The objects; generated names have their checksum wherever they are mentioned."""
         for config_map in self.generated:
             name = config_map["metadata"]["name"]
             new_name = f"{name}-{configuration_hash(config_map)}"

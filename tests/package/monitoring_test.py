@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Alerts and dashboard against a live worker, and alerts under promtool (OPERATIONS §3).
+"""Tests alerts and dashboard against a live worker, and the alerts with promtool (OPERATIONS §3).
 
     monitoring_test.py BINARY DEPLOY_DIRECTORY GUIDE     exit 77: promtool (package prometheus) is not installed
 """
@@ -22,7 +22,7 @@ BINARY, DEPLOY, GUIDE = sys.argv[1], pathlib.Path(sys.argv[2]), pathlib.Path(sys
 RULES = yaml.safe_load((DEPLOY / "prometheus/alerts.yml").read_text())["groups"][0]["rules"]
 DASHBOARD = json.loads((DEPLOY / "grafana/feedmill.json").read_text())
 
-# OPERATIONS §3, apart from what is marked `later`.
+# OPERATIONS §3, without the metrics marked `later`.
 METRICS = """
 build_info refreshes_total failures_total responses_total unconditional_requests_total early_polls_total
 received_bytes_total saved_bytes_total entries_total parse_flaws_total signals_total redirects_total
@@ -45,7 +45,7 @@ FeedmillWebhookSuspended FeedmillPushOutLag FeedmillQuarantineGrowing
 FeedmillEgressBlocked FeedmillEarlyPoll FeedmillMemoryNearBudget FeedmillFeedsStale FeedmillFeedsNeverRead
 FeedmillNothingNew FeedmillClockWrong FeedmillLogSuppressed FeedmillBug
 """.split()
-# What every runbook_url begins with, and the head of the alerts says to replace.
+# The beginning of every runbook_url, which the header of the alerts says to replace.
 RUNBOOKS = "https://feedmill.example/docs/"
 ROWS = ["Overview", "Politeness", "Failures", "Pipeline", "Redis", "WebSub", "Push out", "Process"]
 
@@ -55,7 +55,7 @@ def promtool(*arguments, given=None):
 
 
 def scrape():
-    """What a worker with a private server serves as soon as it is ready."""
+    """The metrics of a worker with a private server, as soon as it is ready."""
     with tempfile.TemporaryDirectory() as home:
         environment = {**os.environ, "HOME": home, "FEEDMILL_DATA_DIR": home + "/data", "FEEDMILL_LOG_FORMAT": "logfmt",
                        "FEEDMILL_ADMIN_LISTEN": "127.0.0.1:0", "RUNTIME_DIRECTORY": home}
@@ -66,7 +66,7 @@ def scrape():
                 found = re.search(r"http://(127\.0\.0\.1:\d+)", pathlib.Path(log.name).read_text())
                 if found:
                     break
-                time.sleep(0.1)  # between looks at another process
+                time.sleep(0.1)  # poll interval
             with urllib.request.urlopen(f"http://{found.group(1)}/metrics") as answer:
                 return answer.read().decode()
         finally:
@@ -121,7 +121,7 @@ class Monitoring(unittest.TestCase):
         for rule in RULES:
             self.assertIn(rule["labels"]["severity"], ("page", "ticket"))
             self.assertEqual(set(rule["annotations"]), {"summary", "description", "runbook_url"}, rule["alert"])
-            # Absolute, so that it is a link wherever the alert is read.
+            # Absolute, so that it works as a link wherever the alert is read.
             guide, _, heading = rule["annotations"]["runbook_url"].partition("#")
             self.assertEqual(guide, RUNBOOKS + GUIDE.name)
             self.assertIn(heading, headings, rule["alert"])

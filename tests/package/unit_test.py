@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The systemd unit: exposure, syntax, and the directives that are promised (OPERATIONS §7).
+"""The systemd unit: exposure, syntax, and its documented directives (OPERATIONS §7).
 
     unit_test.py UNIT BINARY     exit 77: systemd-analyze is not installed
 """
@@ -35,7 +35,7 @@ class Unit(unittest.TestCase):
         self.text = pathlib.Path(UNIT).read_text()
 
     def built(self, text):
-        """Where the program is not installed the one that was built stands in."""
+        """Replaces the installed program by the built one."""
         return text.replace("ExecStart=feedmill", "ExecStart=" + BINARY).replace("Documentation=man:feedmill(1)\n", "")
 
     def verify(self, name):

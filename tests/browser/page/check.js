@@ -1,17 +1,17 @@
 'use strict';
-// Renders the sanitiser's outputs in every context and way that counts, and reports what should not have been there.
-// Takes work from the server (/next) and posts what it found (/report) until there is none left.
+// Renders the sanitiser's outputs in every relevant context and way, and reports what a policy forbids. Takes work from
+// the server (/next) and posts its findings (/report) until none is left.
 
 // Debian 12's node-dompurify (2.4.1+dfsg+~2.4.0-2+deb12u1) reads `shadowNode.__depth` before its first node, from a
 // variable that a backported patch left undeclared: without one of that name, nothing is sanitised at all.
 var shadowNode = {};
 
 const page = document;
-const together = 64;           // outputs in one frame
+const together = 64;           // outputs per frame
 const loadLimit = 20000;       // ms
-const findingsKept = 2000;     // of each batch, in full
+const findingsKept = 2000;     // per batch, in full
 
-// Every output stands in an element of the context, and after that one stands another: both must be there afterwards.
+// Every output is put into an element of the context, followed by another element: both must still be there afterwards.
 const end = '<i data-vector></i>';
 const contexts = {
   div: {open: '<div data-vector>', close: `</div>${end}`},
@@ -20,8 +20,8 @@ const contexts = {
 };
 const isMarker = node => typeOf(node) === 1 && attributesOf(node).getNamedItem('data-vector') !== null;
 
-// Counts what runs in a window: what payloads call, what breaks, and, whatever it does, everything that a policy against
-// scripts would have stopped: the page is served with one that only reports.
+// Reports everything that runs in a window: functions that payloads call, errors, and every script that the page's
+// report-only policy would have blocked.
 function watch(win, doc, find) {
   const ran = what => () => { find('execution', what); return null; };
   for (const name of ['alert', 'confirm', 'prompt', 'print', 'open']) win[name] = ran(name);
@@ -53,8 +53,8 @@ function hostFor(doc, body, context) {
   return host;
 }
 
-// A real page with scripting on, in a frame of its own: the outputs as the parser reads them, set by innerHTML, that
-// serialised by the browser and read again, and, for templates, cloned into the page, where their scripts would run.
+// Renders in a frame, as a real page with scripting on: the outputs as parsed, set by innerHTML, serialised by the
+// browser and parsed again, and, for templates, cloned into the page, where their scripts would run.
 async function render(items, policy, context) {
   const findings = [];
   const find = (kind, detail) => findings.push({kind, detail});
@@ -107,7 +107,7 @@ async function render(items, policy, context) {
   return findings;
 }
 
-// The same with scripting off, where noscript has children.
+// Parses with scripting off, where noscript has child elements.
 function parseWithoutScripting(item, policy, context, find) {
   const {open, close} = contexts[context];
   const doc = new DOMParser().parseFromString(`<!DOCTYPE html><body>${open}${item.html}${close}`, 'text/html');
@@ -122,20 +122,20 @@ function parseWithoutScripting(item, policy, context, find) {
   if (markers !== 2) find('markers', `${markers} of 2`);
 }
 
-// S6: a parser that forgives nothing reads it too. Classic keeps HTML's own references, which XML does not know.
+// S6: a strict XML parser reads the output, too. Policy classic keeps HTML's named references, which XML does not know.
 function parseAsXml(item, find) {
   const doc = new DOMParser().parseFromString(`<div xmlns="${html}">${item.html}</div>`, 'application/xhtml+xml');
   const error = doc.getElementsByTagName('parsererror')[0];
   if (error !== undefined) find('grammar', error.textContent.slice(0, 200));
 }
 
-// Strict: DOMPurify as it comes. Classic: with feedparser's lists beside its own. SAFE_FOR_XML (3.x) is about output
-// that is read as XML later: it takes attributes whose value holds "-->".
+// Strict: DOMPurify's defaults. Classic: with feedparser's lists added. SAFE_FOR_XML (3.x) is for output that is later
+// parsed as XML: it removes attributes with "-->" in their value.
 const purifySettings = {
   strict: {SAFE_FOR_XML: false},
   classic: {
     SAFE_FOR_XML: false,
-    SANITIZE_DOM: false,  // ids and names stay: feedparser keeps them
+    SANITIZE_DOM: false,  // feedparser keeps ids and names
     ADD_TAGS: [...policies.classic.elements],
     ADD_ATTR: [...policies.classic.everywhere],
     ADD_URI_SAFE_ATTR: [...policies.classic.everywhere].filter(name => !policies.classic.urls.has(name)),
@@ -145,10 +145,10 @@ const purifySettings = {
 };
 
 function purify(item, find) {
-  // Some versions take every attribute that holds "/>", for the sake of an old jQuery; in our output only escaped text
-  // has it. 2.x from Debian cannot be told not to.
-  // Comments it never keeps, and takes an element whose text and whose comment both look like tags; where they end, and
-  // what they do to what is around them, render() sees.
+  // Some versions remove every attribute with "/>" in it, for the sake of an old jQuery; our output has it in escaped
+  // text only. Debian's 2.x has no option to stop that.
+  // DOMPurify never keeps comments, and removes an element with both a text and a comment that look like tags; render()
+  // checks where comments end and what they do to their surroundings.
   const withoutComments = item.policy === 'classic' ? item.html.replace(/<!--[^]*?-->/g, '') : item.html;
   const whole = `<div>${withoutComments.replaceAll('/&gt;', '/ &gt;')}</div>`;
   const before = new DOMParser().parseFromString(whole, 'text/html').body;
@@ -161,7 +161,7 @@ function purify(item, find) {
   if (canonical(before) !== canonical(after)) find('purify', 'the tree is another one');
 }
 
-// Renders outputs together and, when anything is found, their halves, until it is known whose it is.
+// Renders outputs together and, on any finding, their halves, until the culprit is known.
 async function renderAndBlame(items, policy, context, blame) {
   const findings = await render(items, policy, context);
   if (findings.length === 0) return 0;
@@ -171,7 +171,7 @@ async function renderAndBlame(items, policy, context, blame) {
     for (const some of [items.slice(0, half), items.slice(half)])
       found += await renderAndBlame(some, policy, context, blame);
   }
-  // Of one, or only seen in company: nobody's in particular, but not nothing.
+  // A single output, or a finding seen only in company: blame the first rather than lose it.
   if (found === 0) for (const finding of findings) blame(items[0], finding);
   return findings.length;
 }

@@ -1,7 +1,7 @@
 'use strict';
-// What may be in the sanitiser's output, written down from the sources and not from the product's tables: policy strict
-// from the numbered rules (S1, S4, S5), policy classic from what feedparser publishes (sanitizer.py, urls.py). The
-// second has ruby, rt and rp since feedparser added them after 6.0.10, and lacks what rule S14 takes out of it.
+// What the sanitiser's output may contain, derived from the sources and not from the product's tables: policy strict
+// from the numbered rules (S1, S4, S5), policy classic from feedparser's published lists (sanitizer.py, urls.py).
+// Classic has ruby, rt and rp, which feedparser added after 6.0.10, and lacks everything that rule S14 removes.
 
 const words = text => new Set(text.split(' '));
 
@@ -12,7 +12,7 @@ const policies = {
     'colgroup data dd del details dfn div dl dt em figcaption figure font footer h1 h2 h3 h4 h5 h6 header ' +
     'hgroup hr i img ins kbd li main mark menu nav ol p picture pre q rp rt ruby s samp section small source ' +
     'span strike strong sub summary sup table tbody td tfoot th thead time tr tt u ul var video wbr'),
-    // S4: everywhere, then by element.
+    // S4: on all elements, then by element.
     everywhere: words('title lang dir'),
     own: {
       a: 'href',
@@ -25,7 +25,7 @@ const policies = {
       ol: 'start type reversed', li: 'value', col: 'span', colgroup: 'span', details: 'open', data: 'value',
     },
     urls: words('cite href poster src'),
-    // S5: absolute, of these schemes, without credentials.
+    // S5: absolute, with one of these schemes, without credentials.
     schemes: words('http https'),
     linkSchemes: words('http https mailto tel'),
   },
@@ -51,7 +51,7 @@ const policies = {
     'variable volume vrml vspace width wrap xml:lang'),
     own: {},
     urls: words('action background cite data dynsrc formaction href icon longdesc lowsrc ping poster src usemap vrml'),
-    // feedparser's, without file: and with what only names things or opens another program.
+    // feedparser's list without file:; includes schemes that only name things or open another program.
     schemes: words(
         'ftp ftps gopher h323 hdl http https imap magnet mailto mms news nntp prospero rsync rtsp rtspu sftp shttp sip ' +
         'sips snews svn svn+ssh telnet wais aim callto cvs facetime feed git gtalk irc ircs irc6 itms msnim skype ssh ' +

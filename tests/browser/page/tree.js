@@ -1,6 +1,6 @@
 'use strict';
-// Looks at DOM trees: what in them is not on a policy's lists. The trees are hostile: a form whose control is named
-// "attributes" answers form.attributes with that control. So members are read through the prototypes only.
+// Checks DOM trees against a policy's lists. The trees are hostile: a form with a control named "attributes" answers
+// form.attributes with that control. Hence members are read through the prototypes only.
 
 const getter = (prototype, name) => {
   const get = Object.getOwnPropertyDescriptor(prototype, name).get;
@@ -18,7 +18,7 @@ const html = 'http://www.w3.org/1999/xhtml';
 const baseUrl = 'http://base.example/dir/page.html';
 const frameOfPage = new Set(['html', 'head', 'body']);
 
-// Calls `visit` for every node below `root`, in document order, the content of templates included.
+// Calls `visit` for every node below `root` in document order, including the content of templates.
 function walk(root, visit) {
   const waiting = [root];
   while (waiting.length > 0) {
@@ -36,7 +36,7 @@ function urlFlaw(policy, element, name, value) {
   try {
     url = strict ? new URL(value) : new URL(value, baseUrl);
   } catch {
-    return strict ? `no absolute URL: ${value}` : '';  // classic: what no browser can read leads nowhere
+    return strict ? `no absolute URL: ${value}` : '';  // classic: a URL that no browser can parse is harmless
   }
   const scheme = url.protocol.slice(0, -1);
   const allowed = strict && element === 'a' && name === 'href' ? policy.linkSchemes : policy.schemes;
@@ -45,7 +45,7 @@ function urlFlaw(policy, element, name, value) {
   return '';
 }
 
-// HTML §srcset: candidates are separated by commas, URL and descriptor by white space.
+// HTML §srcset: commas separate candidates, white space separates URL and descriptor.
 function srcsetFlaw(policy, value) {
   for (const candidate of value.split(/,\s+/)) {
     const url = candidate.trim().split(/\s+/)[0];
@@ -63,7 +63,7 @@ function styleFlaw(policy, node, value) {
     const known = property === '' || policy.styles.has(property) || policy.styleFamilies.includes(property.split('-')[0]);
     if (!known) return `property ${property}`;
   }
-  // What the browser made of it: longhands of the same families, and nothing it would fetch.
+  // Checks the style as the browser parsed it: longhands of the same families, and nothing it would fetch.
   const style = styleOf(node);
   for (let i = 0; i < style.length; ++i) {
     if (/url\(|image\(/i.test(style.getPropertyValue(style[i]))) return `${style[i]} fetches`;
@@ -73,7 +73,7 @@ function styleFlaw(policy, node, value) {
   return '';
 }
 
-// Says through `find(kind, detail)` what at this node is not on the policy's lists.
+// Reports everything at this node that is not on the policy's lists through `find(kind, detail)`.
 function checkNode(policy, node, find) {
   const type = typeOf(node);
   if (type === 3) return;
@@ -99,8 +99,8 @@ function checkNode(policy, node, find) {
   }
 }
 
-// A tree as text, in which only what parsing and writing again may change has been made equal: the order of attributes
-// and the white space around their values.
+// A tree as text, normalising only what parsing and serialising may change: the order of attributes and the white space
+// around their values.
 function canonical(root) {
   const out = [];
   walk(root, node => {
