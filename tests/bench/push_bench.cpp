@@ -58,7 +58,7 @@ Load send(const tcp::endpoint& to, const std::vector<std::string>& requests, std
   std::atomic<std::size_t> next = 0;
   std::atomic<std::uint64_t> accepted = 0, others = 0;
   const auto from = Clock::now();
-  // One thread, so as to take no more CPU from the loop than necessary.
+  // One thread, so that the loop loses as little CPU as possible.
   asio::io_context client(1);
   const auto talk = [&](std::size_t which) -> asio::awaitable<void> {
     const auto quietly = asio::as_tuple(asio::use_awaitable);
@@ -122,7 +122,7 @@ struct Bench {
     WebSub::Options options;
     CallbackListener::Options at;
     at.listen = {asio::ip::address_v4::loopback(), 0};
-    at.per_second = at.burst = 1'000'000'000;  // no rate limit: measures what is possible
+    at.per_second = at.burst = 1'000'000'000;  // no rate limit: measures the maximum
     options.intake.worker = std::string(32, 'b');
     options.subscriber.public_url = "http://127.0.0.1";
     websub.emplace(loop.get_executor(), StoreOptions{.url = redis.url()}, options,
