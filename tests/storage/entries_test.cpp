@@ -62,7 +62,7 @@ TEST_F(EntriesTest, SavesANewPostWithItsIndexesAndItsSignal) {
   const auto entry = Entries(store).get_by_guid(feed_url, "note");
   ASSERT_TRUE(*entry);
   EXPECT_EQ((*entry)->get("date_published"), "2026-03-01T12:00:00Z");
-  EXPECT_EQ((*entry)->get("canonical_url"), "") << "the link is it";
+  EXPECT_EQ((*entry)->get("canonical_url"), "https://example.org/note");
   EXPECT_EQ((*entry)->get("summary_text"), "Hello there");
   EXPECT_EQ((*entry)->get("content_type"), "text/html");
   EXPECT_EQ((*entry)->get("authors"), "") << "author says it";

@@ -184,7 +184,6 @@ TEST(StateFields, DropPiecesAfterAShorterOrAWholeOne) {
 TEST(StateFields, KeepTheRestWhole) {
   FeedState state;
   state.validators.etag = state.document.hints = state.validators.url = std::string(150, 'v');
-  state.push.advert.hubs = {std::string(100, 'h')};
   for (const auto& [name, value] : changed_state_fields(FeedState(), state)) {
     EXPECT_EQ(name.find('.'), std::string::npos) << name;
   }
