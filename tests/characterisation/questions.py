@@ -93,11 +93,11 @@ def go_directly(it, told):
 
 
 def schedule(text):
-    """Masks figures that depend on the clock."""
-    lines = "hour \\d+|requests|latest poll|busiest second|conditional|early polls|needs|received"
+    """Masks figures that depend on the clock or the server."""
+    lines = "hour \\d+|requests|latest poll|busiest second|conditional|early polls|needs|received|memory of Redis"
     text = re.sub(rf"(?m)^((?:{lines}) +)\d.*", r"\1<figures>", text)
     text = re.sub(r"(?m)^(busy host +)\S+: \d+ requests", r"\1<host>: <number> requests", text)
     text = re.sub(r'("host":)"[^"]*"', r'\1"<host>"', text)
     names = "requests|requests_by_hour|conditional_requests|early_polls|deferrals|latest_s|at_s|wanted_a_day|possible_a_day" \
-        "|requests_with_news|loop_use|redis_use|received_bytes_a_day"
+        "|requests_with_news|loop_use|redis_use|redis_bytes(?:_full|_least)?|received_bytes_a_day"
     return re.sub(rf'("(?:{names})":)(?:\[[\d,]*\]|[\d.E+-]+|null)', r"\1<figures>", text)

@@ -274,11 +274,12 @@ std::uint64_t redis_bytes_of(const Plan& plan, const MemoryUse& use, double post
 }
 
 /// tests/bench/memory, hashes as listpacks: documents with a short text a post, and documents of the real web.
-MemoryUse mix(double feed_bytes, double post_bytes) {
+MemoryUse mix(double feed_bytes, double post_bytes, double posts) {
+  constexpr double server = 2'500'000, event = 600, most_events = 100'000;  // signals.max_len
   MemoryUse use;
   use.feed_bytes = feed_bytes;
   use.post_bytes = post_bytes;
-  use.shared_bytes = 60'000'000;  // signals.max_len events
+  use.shared_bytes = static_cast<std::uint64_t>(server + event * std::min(posts, most_events));
   return use;
 }
 
@@ -298,8 +299,9 @@ Needs needs_of(const Plan& plan, std::uint32_t kept, const MemoryUse& stored) {
     needs.redis_bytes_full = redis_bytes_of(plan, stored, std::max<double>(kept, stored.posts_a_feed));
     needs.redis_bytes_least = needs.redis_bytes_full;
   } else {
-    needs.redis_bytes = needs.redis_bytes_full = redis_bytes_of(plan, mix(2'100, 5'700), kept);
-    needs.redis_bytes_least = redis_bytes_of(plan, mix(2'100, 2'800), kept);
+    const double posts = static_cast<double>(plan.feeds) * kept;
+    needs.redis_bytes = needs.redis_bytes_full = redis_bytes_of(plan, mix(2'100, 5'700, posts), kept);
+    needs.redis_bytes_least = redis_bytes_of(plan, mix(2'100, 2'800, posts), kept);
   }
   needs.redis_primaries = std::max<std::uint64_t>((needs.redis_bytes_full + primary_bytes - 1) / primary_bytes, 1);
   if (plan.requests == 0) return needs;
