@@ -219,8 +219,6 @@ StoreResult<ServerFacts> Fleet::server() {
   facts.policy = info_value(sections[2].text(), "maxmemory_policy");
   facts.used_memory = leading_number<std::uint64_t>(info_value(sections[2].text(), "used_memory"));
   facts.max_memory = leading_number<std::uint64_t>(info_value(sections[2].text(), "maxmemory"));
-  const auto packs = impl_.redis.command({"CONFIG", "GET", "hash-max-listpack-value"});
-  if (packs && packs->size() == 2) facts.packs_up_to = static_cast<std::uint64_t>((*packs)[1].integer());
   facts.append_only = info_value(sections[3].text(), "aof_enabled") == "1";
   const std::string_view aof = info_value(sections[3].text(), "aof_last_write_status");
   const std::string_view rdb = info_value(sections[3].text(), "rdb_last_bgsave_status");

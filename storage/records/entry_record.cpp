@@ -189,16 +189,32 @@ bool is_own_field(std::string_view name) {
   return std::ranges::find(store_field_names, name) != store_field_names.end();
 }
 
+namespace {
+
+/// Appends the JSON of `authors` for one author of whom only the name is known.
+void append_sole_author(std::string& out, std::string_view name) {
+  const bool plain = std::ranges::none_of(name, [](unsigned char c) { return c < 0x20 || c == '"' || c == '\\'; });
+  if (plain)
+    out.append(R"([{"name":")").append(name).append(R"("}])");
+  else
+    out += people_json({Person{std::string(name), "", "", ""}});
+}
+
+/// Whether `author` says all that `authors` would: unless the authors were cut off.
+bool has_sole_author(const Fields& fields) {
+  if (find_field(fields, "author") == nullptr) return false;
+  const std::string_view truncated = value_of(fields, "truncated");
+  return truncated.empty() || (" " + std::string(truncated) + " ").find(" authors ") == std::string::npos;
+}
+
+}  // namespace
+
 std::string implied_value(const Fields& fields, std::string_view name) {
-  if ((name != "canonical_url" && name != "authors") || find_field(fields, name) != nullptr) return {};
-  if (name == "canonical_url") {
-    const std::string_view link = value_of(fields, "link");
-    return is_http_url(link) ? std::string(link) : std::string();
-  }
-  const std::string_view author = value_of(fields, "author");
-  if (author.empty() || (" " + std::string(value_of(fields, "truncated")) + " ").find(" authors ") != std::string::npos)
-    return {};
-  return people_json({Person{std::string(author), "", "", ""}});
+  if (find_field(fields, name) != nullptr) return {};
+  std::string value;
+  if (name == "canonical_url" && is_http_url(value_of(fields, "link"))) value = value_of(fields, "link");
+  if (name == "authors" && has_sole_author(fields)) append_sole_author(value, value_of(fields, "author"));
+  return value;
 }
 
 Fields with_implied(Fields fields) {
@@ -210,13 +226,15 @@ Fields with_implied(Fields fields) {
 }
 
 void drop_implied(Fields& fields) {
-  for (const char* name : {"authors", "canonical_url"}) {
-    const auto found = std::ranges::find(fields, name, &Fields::value_type::first);
-    if (found == fields.end()) continue;
-    std::string value = std::move(found->second);
-    const auto place = fields.erase(found);
-    if (implied_value(fields, name) != value) fields.insert(place, {name, std::move(value)});
-  }
+  static thread_local std::string sole;  // reused: this runs for every post
+  sole.clear();
+  if (has_sole_author(fields)) append_sole_author(sole, value_of(fields, "author"));
+  const std::string_view link = value_of(fields, "link");
+  const bool sole_author = !sole.empty() && value_of(fields, "authors") == sole;
+  const bool sole_page = is_http_url(link) && value_of(fields, "canonical_url") == link;
+  std::erase_if(fields, [&](const auto& field) {
+    return (field.first == "authors" && sole_author) || (field.first == "canonical_url" && sole_page);
+  });
 }
 
 std::string entry_digest(const Fields& fields, bool* has_idle) {
@@ -232,9 +250,10 @@ std::string entry_digest(const Fields& fields, bool* has_idle) {
     const std::string_view kept = lasting(name, value, buffer);
     if (has_idle != nullptr && kept.size() != value.size()) *has_idle = true;
     text.append(kept).push_back('\0');
-    if (name != "author") continue;  // `authors` follows it, stored or not
-    if (const std::string implied = implied_value(fields, "authors"); !implied.empty())
-      text.append("authors").append(1, '\0').append(implied).push_back('\0');
+    if (name != "author" || find_field(fields, "authors") != nullptr || !has_sole_author(fields)) continue;
+    text.append("authors").push_back('\0');  // which follows, stored or not
+    append_sole_author(text, value);
+    text.push_back('\0');
   }
   std::string digest = "1";  // version of the digest
   std::uint64_t hash = XXH3_64bits(text.data(), text.size());

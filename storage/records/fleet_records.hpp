@@ -182,7 +182,6 @@ struct ServerFacts {
   std::string policy;  ///< maxmemory-policy
   bool append_only = false;
   std::uint64_t used_memory = 0, max_memory = 0;  ///< bytes; 0 = no limit
-  std::optional<std::uint64_t> packs_up_to;       ///< hash-max-listpack-value; empty: the user may not read it
   std::uint64_t clients = 0, max_clients = 0;     ///< connections; 0 = not reported
   std::optional<std::uint64_t> replicas;          ///< of a primary that needs standbys (sentinels, a cluster)
   std::vector<StandbyFacts> standbys;             ///< replicas it names, at most 16

@@ -136,9 +136,11 @@ TEST(ItemHash, TheNewestDatesOfAJsonFeedsItemsAreStillItsOwn) {
   EXPECT_EQ(again.updated, before.updated);
 }
 
-std::vector<std::filesystem::path> documents() {
+std::vector<std::filesystem::path> documents(const std::vector<std::string>& more = {}) {
   std::vector<std::filesystem::path> all;
-  for (const char* folder : {"atom", "broken", "cdf", "json", "namespaces", "rdf", "reading", "rss", "stored"}) {
+  std::vector<std::string> folders{"atom", "broken", "cdf", "json", "namespaces", "rdf", "rss"};
+  folders.insert(folders.end(), more.begin(), more.end());
+  for (const std::string& folder : folders) {
     for (const auto& file :
          std::filesystem::recursive_directory_iterator(std::filesystem::path(FEEDMILL_TEST_DATA) / folder)) {
       if (file.is_regular_file() && file.path().extension() != ".golden") all.push_back(file.path());
@@ -184,14 +186,14 @@ TEST(ItemHash, YieldsTheSameResultForEachDocumentAsWithoutIt) {
 // documents read by the old rules are read again.
 TEST(ItemHash, ReaderVersionIsRaisedWhenReadingChanges) {
   std::uint64_t read_now = reader_version;
-  for (const auto& path : documents()) {
+  for (const auto& path : documents({"reading", "stored"})) {
     DocumentHints hints;
     hints.url = "https://example.org/feed";
     const auto feed = read_feed(content(path), hints);
     const std::string text = feed ? document_json(*feed) : "none";
     read_now = XXH3_64bits_withSeed(text.data(), text.size(), read_now);
   }
-  EXPECT_EQ(read_now, 2742797175721125729U);
+  EXPECT_EQ(read_now, 3678125368470518142U);
 }
 
 }  // namespace

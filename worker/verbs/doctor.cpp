@@ -407,15 +407,13 @@ std::vector<Finding> check_server(const ServerFacts& facts, Milliseconds here) {
   return findings;
 }
 
-Finding check_packing(const MemoryUse& use, std::optional<std::uint64_t> packs_up_to) {
+Finding check_packing(const MemoryUse& use) {
   const double saved = use.saved_by_packing();
   if (use.posts == 0 || saved < worth_packing) return ok("redis packing", "posts are stored compactly");
-  const bool is_set = packs_up_to && *packs_up_to >= 65'536;
-  return {
-      "redis packing", Verdict::warn,
-      fmt::format("a post takes {}; in compact form {:.0f} % less",
-                  bytes_text(static_cast<std::uint64_t>(use.post_bytes)), 100 * saved),
-      std::string(is_set ? "restart the server: it converts stored posts when it loads them" : remedy_of_loose_posts)};
+  return {"redis packing", Verdict::warn,
+          fmt::format("a post takes {}; in compact form {:.0f} % less",
+                      bytes_text(static_cast<std::uint64_t>(use.post_bytes)), 100 * saved),
+          std::string(remedy_of_loose_posts)};
 }
 
 std::vector<Finding> check_partitions(const std::vector<PlacedPartition>& partitions) {

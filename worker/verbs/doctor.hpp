@@ -71,8 +71,8 @@ struct FeedServer {
 /// `asked`: the examined servers; `all`: the number of servers.
 std::vector<Finding> check_feed_servers(const std::vector<FeedServer>& asked, std::size_t all);
 
-/// Whether the server stores posts compactly (PERFORMANCE F8): by measured posts and its setting, if it may be read.
-Finding check_packing(const MemoryUse& use, std::optional<std::uint64_t> packs_up_to);
+/// Whether the server stores posts compactly, judging by measured ones (PERFORMANCE F8).
+Finding check_packing(const MemoryUse& use);
 
 /// Writes, disk, memory, role and clock of the server; `here`: our clock in unix milliseconds.
 std::vector<Finding> check_server(const ServerFacts& facts, Milliseconds here);

@@ -218,7 +218,7 @@ std::string check_feeds(const Config& config, Store& store, const ServerFacts& f
       }
     });
   }
-  report.tell(check_packing(or_fail(memory_use(store, sample.urls())), facts.packs_up_to));
+  report.tell(check_packing(or_fail(memory_use(store, sample.urls()))));
   report.tell(check_hosts(crowded.unfit(), crowded.hosts()));
   report.tell(check_feed_servers(servers.look(), servers.size()));
   return name;

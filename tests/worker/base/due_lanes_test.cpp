@@ -85,10 +85,11 @@ TEST_F(DueLanesTest, ServeAllDueItemsWithinTheNumberOfLanes) {
 TEST_F(DueLanesTest, LookAgainWhenNotifiedWhileTheyRest) {
   int looks = 0;
   when_idle = [&] {
-    if (++looks > 1) return lanes.stop();
+    if (++looks > 1) return;
     stored = {1, 2};
     due.notify();
   };
+  stop_after = 2;
   run();
   EXPECT_EQ(served.size(), 2U) << "without waiting for the hour";
 }
