@@ -26,16 +26,13 @@ std::uint64_t allocated(std::uint64_t bytes) {
   return (bytes + step - 1) / step * step;
 }
 
-std::uint64_t listpack_element(std::size_t length) {
-  return length + (length < 64 ? 2 : length < 4096 ? 4 : 10);
-}
-
-/// Size of a hash as a listpack, with its key.
-double packed(ReplyView hash, std::size_t key) {
-  constexpr std::uint64_t header = 7, object = 16, place = 32;
-  std::uint64_t list = header;
-  for (std::size_t i = 0; i < hash.size(); ++i) list += listpack_element(hash[i].text().size());
-  return static_cast<double>(allocated(list) + object + place + allocated(key + 3));
+/// Size of a post's hash as a listpack, with its key. `own`: the values of `bytes` (entry_bytes()), feed_url and guid.
+double packed(ReplyView own, std::int64_t fields, std::size_t key) {
+  constexpr std::int64_t header = 7, element = 3, object = 16, place = 32;
+  constexpr std::int64_t other_fields = 110;  // names and values of the store's other fields
+  const auto texts = static_cast<std::int64_t>(own[1].text().size() + own[2].text().size());
+  const std::int64_t list = header + own[0].integer() + texts + other_fields + 2 * fields * element;
+  return static_cast<double>(allocated(static_cast<std::uint64_t>(list)) + object + place + allocated(key + 3));
 }
 
 double size_of(ReplyView reply) {
@@ -91,18 +88,19 @@ StoreResult<void> add_feed(Store::Impl& impl, const std::string& feed_url, Memor
   commands.clear();
   for (const std::string& id : ids) {
     commands.push_back({"MEMORY", "USAGE", id, "SAMPLES", "0"});
-    commands.push_back({"HGETALL", id});
+    commands.push_back({"HLEN", id});
+    commands.push_back({"HMGET", id, "bytes", "feed_url", "guid"});
   }
   const auto hashes = impl.pipeline(commands);
   if (!hashes) return hashes.error();
   double bytes = 0, packed_bytes = 0, measured = 0;
   std::size_t i = 0;
   for (const std::string& id : ids) {
-    const ReplyView size = (*hashes)[i++], hash = (*hashes)[i++];
+    const ReplyView size = (*hashes)[i++], fields = (*hashes)[i++], own = (*hashes)[i++];
     if (size.is_nil()) continue;
     ++measured;
     bytes += size_of(size);
-    packed_bytes += std::min(size_of(size), packed(hash, id.size()));
+    packed_bytes += std::min(size_of(size), packed(own, fields.integer(), id.size()));
   }
   if (measured == 0) return {};
   use.posts += static_cast<std::size_t>(measured);
