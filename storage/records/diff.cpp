@@ -152,10 +152,19 @@ class Differ {
   void compare() {
     for (std::size_t i = 0; i < changes_.size(); ++i) {
       if (!is_compared(i)) continue;
-      changes_[i] = std::make_unique<PostChange>(
-          change_between(with_implied(stored(i)), with_implied(read_[i].fields), known_.other_rules));
+      changes_[i] = std::make_unique<PostChange>(change_in(i));
       if (!changes_[i]->noticed && (is_rendered(i, "date_published") || is_rendered(i, "date_updated"))) ++rendered_;
     }
+  }
+
+  /// Fields that only an earlier build stored are no change.
+  PostChange change_in(std::size_t i) const {
+    const Fields &before = stored(i), &now = read_[i].fields;
+    const bool alike = std::ranges::all_of(implied_names, [&](const char* name) {
+      return (find_field(before, name) == nullptr) == (find_field(now, name) == nullptr);
+    });
+    return alike ? change_between(before, now, known_.other_rules)
+                 : change_between(with_implied(before), with_implied(now), known_.other_rules);
   }
 
   /// Counts which URL parts changed, with nothing else, on most stored posts of the document.

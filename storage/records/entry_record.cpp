@@ -191,7 +191,7 @@ bool is_own_field(std::string_view name) {
 
 namespace {
 
-/// Appends the JSON of `authors` for one author of whom only the name is known.
+/// Appends the JSON of `authors` for one author with only a name.
 void append_sole_author(std::string& out, std::string_view name) {
   const bool plain = std::ranges::none_of(name, [](unsigned char c) { return c < 0x20 || c == '"' || c == '\\'; });
   if (plain)
@@ -218,7 +218,7 @@ std::string implied_value(const Fields& fields, std::string_view name) {
 }
 
 Fields with_implied(Fields fields) {
-  for (const char* name : {"authors", "canonical_url"}) {
+  for (const char* name : implied_names) {
     if (std::string value = implied_value(fields, name); !value.empty()) fields.emplace_back(name, std::move(value));
   }
   std::ranges::sort(fields);

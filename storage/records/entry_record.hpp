@@ -145,6 +145,8 @@ inline constexpr const auto& document_field_names = entry_field_rows::names_from
 /// Names of the store's own fields. Sorted.
 inline constexpr const auto& store_field_names = entry_field_rows::names_from<EntryField::From::store>;
 
+/// The fields that a post leaves out where another field says the same.
+inline constexpr std::array implied_names{"authors", "canonical_url"};
 /// What a field that is absent is known to be, because another one says it: `canonical_url` is then `link`, and
 /// `authors` has the one name in `author` (docs/DATA.md). "" for other fields and for those that are present.
 std::string implied_value(const Fields& fields, std::string_view name);
