@@ -129,9 +129,13 @@ StoreResult<std::optional<std::uint64_t>> Entries::expire(const std::string& fee
 
 namespace {
 
+/// Apart from fields that an earlier build stored and others say.
 bool changes_nothing(const EntryWrite& write) {
   constexpr std::array<std::string_view, 5> counted{"last_changed", "rev", "san_ver", saved_field, saved_over_field};
-  return write.unset.empty() && std::all_of(write.set.begin(), write.set.end(), [&](const auto& field) {
+  const bool unsets_nothing = std::ranges::all_of(write.unset, [&](const std::string& name) {
+    return std::ranges::find(implied_names, name) != implied_names.end() && find_field(write.old, name) == nullptr;
+  });
+  return unsets_nothing && std::all_of(write.set.begin(), write.set.end(), [&](const auto& field) {
            return std::find(counted.begin(), counted.end(), field.first) != counted.end();
          });
 }

@@ -16,8 +16,9 @@
 namespace feedmill {
 namespace {
 
-constexpr std::uint64_t histograms = 900'000;  // of the latency of the commands that we use, from Redis 7 on
-constexpr double place_in_keyspace = 12;       // of a key in Redis' main table, which MEMORY USAGE leaves out
+constexpr std::uint64_t histograms = 900'000;    // of the latency of the commands that we use, from Redis 7 on
+constexpr std::int64_t longest_packed = 65'536;  // a longer value keeps its hash a table
+constexpr double place_in_keyspace = 12;         // of a key in Redis' main table, which MEMORY USAGE leaves out
 
 /// A size as jemalloc rounds it: four classes between two powers of two.
 std::uint64_t allocated(std::uint64_t bytes) {
@@ -93,18 +94,21 @@ StoreResult<void> add_feed(Store::Impl& impl, const std::string& feed_url, Memor
   }
   const auto hashes = impl.pipeline(commands);
   if (!hashes) return hashes.error();
-  double bytes = 0, packed_bytes = 0, measured = 0;
+  double bytes = 0, values = 0, packed_bytes = 0, measured = 0;
   std::size_t i = 0;
   for (const std::string& id : ids) {
     const ReplyView size = (*hashes)[i++], fields = (*hashes)[i++], own = (*hashes)[i++];
     if (size.is_nil()) continue;
     ++measured;
     bytes += size_of(size);
-    packed_bytes += std::min(size_of(size), packed(own, fields.integer(), id.size()));
+    values += static_cast<double>(std::max<std::int64_t>(own[0].integer(), 0));
+    packed_bytes += std::min(
+        size_of(size), own[0].integer() > longest_packed ? size_of(size) : packed(own, fields.integer(), id.size()));
   }
   if (measured == 0) return {};
   use.posts += static_cast<std::size_t>(measured);
   use.post_bytes += of_indexes + posts * bytes / measured;
+  use.values_bytes += posts * values / measured;
   use.packed_post_bytes += of_indexes + posts * packed_bytes / measured;
   return {};
 }
@@ -115,7 +119,8 @@ StoreResult<MemoryUse> memory_use(Store& store, std::span<const std::string> fee
   Store::Impl& impl = store.impl();
   MemoryUse use;
   for (const std::string& feed_url : feed_urls) {
-    if (const auto added = add_feed(impl, feed_url, use); !added) return added.error();
+    const auto added = add_feed(impl, feed_url, use);  // keys of the wrong type count as empty
+    if (!added && added.error().code != StoreError::Code::refused) return added.error();
   }
   const std::string signals = impl.keys.signals();
   const std::vector<Words> commands{{"MEMORY", "USAGE", signals}, {"INFO", "memory"}};
@@ -130,6 +135,7 @@ StoreResult<MemoryUse> memory_use(Store& store, std::span<const std::string> fee
   const auto feeds = static_cast<double>(use.feeds);
   if (use.posts_a_feed > 0) {
     use.post_bytes /= use.posts_a_feed;
+    use.values_bytes /= use.posts_a_feed;
     use.packed_post_bytes /= use.posts_a_feed;
   }
   use.posts_a_feed /= feeds;

@@ -12,12 +12,13 @@
 
 namespace feedmill {
 
-/// Means over the sampled feeds; sizes in bytes, with all that Redis allocates for them.
+/// Means over the sampled feeds; sizes in bytes, with all that Redis allocates for them. Without channels.
 struct MemoryUse {
   std::size_t feeds = 0, posts = 0;  ///< measured
   double posts_a_feed = 0;           ///< stored
   double feed_bytes = 0;             ///< of a feed without its posts
   double post_bytes = 0;             ///< of a post: its hash, and its places in the feed's indexes
+  double values_bytes = 0;           ///< of post_bytes, the publisher's fields (entry_bytes())
   double packed_post_bytes = 0;      ///< of a post if Redis stored its hash as a listpack
   std::uint64_t shared_bytes = 0;    ///< of the event stream, the scripts and the server itself
 

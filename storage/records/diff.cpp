@@ -247,10 +247,10 @@ class Differ {
     const Fields stored = with_implied(guid.fields);
     for (const auto& [name, value] : with_implied(read_[i].fields)) {
       const bool address = name == "link" || name == "comments" || name == "canonical_url";
-      if (value_of(stored, name) == value) continue;
-      const bool is_implied = name == "canonical_url" && find_field(guid.fields, name) == nullptr &&
-                              find_field(read_[i].fields, name) == nullptr;
-      if (is_implied) continue;
+      const bool was_implied = find_field(guid.fields, name) == nullptr;
+      const bool is_page = name == "canonical_url";  // what was implied changes with the link
+      if (is_page && was_implied ? find_field(read_[i].fields, name) == nullptr : value_of(stored, name) == value)
+        continue;
       if (!address) {
         rekey.set.clear();
         return false;
@@ -338,7 +338,7 @@ class Differ {
         continue;
       }
       write.unset.push_back(name);
-      if (!is_own_field(name)) write.old.emplace_back(name, value);
+      if (!is_own_field(name) && !is_implied(guid.fields, name)) write.old.emplace_back(name, value);
     }
     add_mended(write, guid.mended);
     if (write.timestamp != before) {

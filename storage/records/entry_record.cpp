@@ -225,13 +225,20 @@ Fields with_implied(Fields fields) {
   return fields;
 }
 
-void drop_implied(Fields& fields) {
+bool is_implied(const Fields& fields, std::string_view name) {
   static thread_local std::string sole;  // reused: this runs for every post
+  if (name == "canonical_url") {
+    const std::string_view link = value_of(fields, "link");
+    return is_http_url(link) && value_of(fields, name) == link;
+  }
+  if (name != "authors" || !has_sole_author(fields)) return false;
   sole.clear();
-  if (has_sole_author(fields)) append_sole_author(sole, value_of(fields, "author"));
-  const std::string_view link = value_of(fields, "link");
-  const bool sole_author = !sole.empty() && value_of(fields, "authors") == sole;
-  const bool sole_page = is_http_url(link) && value_of(fields, "canonical_url") == link;
+  append_sole_author(sole, value_of(fields, "author"));
+  return value_of(fields, name) == sole;
+}
+
+void drop_implied(Fields& fields) {
+  const bool sole_author = is_implied(fields, "authors"), sole_page = is_implied(fields, "canonical_url");
   std::erase_if(fields, [&](const auto& field) {
     return (field.first == "authors" && sole_author) || (field.first == "canonical_url" && sole_page);
   });

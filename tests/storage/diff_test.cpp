@@ -201,6 +201,15 @@ TEST(Diff, RekeysQuietlyWhenTheLinkIsWrittenAnotherWay) {
   EXPECT_EQ(diff.rekeys[0].set, (Fields{{"canonical_url", "https://h/a"}, {"link", "https://h/a"}}));
 }
 
+TEST(Diff, RekeysWithTheCanonicalUrlThatTheNewLinkNoLongerSays) {
+  const EntryRecord before = read_post({{"link", "https://h/a"}, {"title", "t"}});
+  const EntryRecord after =
+      read_post({{"canonical_url", "https://h/a"}, {"link", "https://h/a#utm_source=rss"}, {"title", "t"}});
+  const auto diff = diff_entries({after}, knows({different(before, 50, "old")}), now);
+  ASSERT_EQ(diff.rekeys.size(), 1U);
+  EXPECT_EQ(diff.rekeys[0].set, (Fields{{"canonical_url", "https://h/a"}, {"link", "https://h/a#utm_source=rss"}}));
+}
+
 TEST(Diff, RekeysAndModifiesPostsThatChangedToo) {
   const auto diff =
       diff_entries({read_post({{"title", "new"}})}, knows({different(read_post({{"title", "old"}}), 50, "old")}), now);
@@ -230,6 +239,11 @@ TEST(Diff, DropsWhatOtherFieldsSayWithTheNextChange) {
   ASSERT_EQ(diff.writes.size(), 1U);
   EXPECT_EQ(diff.writes[0].unset, (std::vector<std::string>{"authors", "canonical_url"}));
   EXPECT_EQ(diff.writes[0].old, (Fields{{"title", "t"}})) << "no news";
+
+  std::ranges::find(fields, "author", &Fields::value_type::first)->second = "B";
+  const auto by_another = diff_entries({read_post(fields)}, known, now);
+  ASSERT_EQ(by_another.writes.size(), 1U);
+  EXPECT_EQ(by_another.writes[0].old, (Fields{{"author", "A"}, {"title", "t"}})) << "author alone says so";
 }
 
 TEST(Signals, TellNothingThatFollowsFromOtherFields) {

@@ -80,6 +80,16 @@ TEST_F(MemoryUseTest, OfListpacksIsForeseenFromHashTables) {
   EXPECT_NEAR(packed.post_bytes / loose.packed_post_bytes, 1, 0.05);
 }
 
+TEST_F(MemoryUseTest, PassesOverKeysOfTheWrongType) {
+  fill();
+  redis({"DEL", "Entry:1"});
+  redis({"SET", "Entry:1", "x"});
+  EXPECT_EQ(measured().feeds, 1U);
+  redis({"DEL", feed_url + ":sort"});
+  redis({"SET", feed_url + ":sort", "x"});
+  EXPECT_EQ(measured().posts, 0U);
+}
+
 TEST_F(MemoryUseTest, OfAnEmptyStoreHasNoPosts) {
   const auto use = memory_use(store, {});
   ASSERT_TRUE(use);

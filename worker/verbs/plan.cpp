@@ -267,10 +267,9 @@ void Simulation::poll(std::uint32_t index, std::int64_t now) {
 
 namespace {
 
-/// Redis memory of a plan's feeds with so many posts each.
-std::uint64_t redis_bytes_of(const Plan& plan, const MemoryUse& use, double posts_a_feed) {
-  const double bytes = static_cast<double>(plan.feeds) * (use.feed_bytes + posts_a_feed * use.post_bytes);
-  return use.shared_bytes + static_cast<std::uint64_t>(bytes);
+double bytes_of(const MemoryUse& use, double feeds, double posts, double values) {
+  return static_cast<double>(use.shared_bytes) + feeds * use.feed_bytes + posts * (use.post_bytes - use.values_bytes) +
+         values;
 }
 
 /// tests/bench/memory, hashes as listpacks: documents with a short text a post, and documents of the real web.
@@ -285,7 +284,7 @@ MemoryUse mix(double feed_bytes, double post_bytes, double posts) {
 
 }  // namespace
 
-Needs needs_of(const Plan& plan, std::uint32_t kept, const MemoryUse& stored) {
+Needs needs_of(const Plan& plan, std::uint32_t kept, const StoredFeeds& stored) {
   // tests/bench/end_to_end, rounded up: CPU seconds of the worker and of Redis for a poll with a 304, and for a
   // document of 60 KB with a new and an edited post.
   constexpr double worker_same = 0.25e-3, worker_new = 1.0e-3, redis_same = 0.15e-3, redis_new = 0.7e-3;
@@ -294,14 +293,21 @@ Needs needs_of(const Plan& plan, std::uint32_t kept, const MemoryUse& stored) {
   constexpr std::uint64_t primary_bytes = std::uint64_t{25} << 30U;
   constexpr std::uint64_t header_bytes = 500, document_bytes = 16'000;  // compressed
   Needs needs;
-  if (stored.posts > 0) {
-    needs.redis_bytes = redis_bytes_of(plan, stored, stored.posts_a_feed);
-    needs.redis_bytes_full = redis_bytes_of(plan, stored, std::max<double>(kept, stored.posts_a_feed));
-    needs.redis_bytes_least = needs.redis_bytes_full;
-  } else {
-    const double posts = static_cast<double>(plan.feeds) * kept;
-    needs.redis_bytes = needs.redis_bytes_full = redis_bytes_of(plan, mix(2'100, 5'700, posts), kept);
-    needs.redis_bytes_least = redis_bytes_of(plan, mix(2'100, 2'800, posts), kept);
+  const double planned = static_cast<double>(plan.feeds), posts = planned * kept;
+  const auto made_up = [&](double post_bytes) {
+    return static_cast<std::uint64_t>(bytes_of(mix(2'100, post_bytes, posts), planned, posts, 0));
+  };
+  needs.redis_bytes = needs.redis_bytes_full = made_up(5'700);
+  needs.redis_bytes_least = made_up(2'800);
+  if (stored.feeds > 0) {
+    const auto feeds = static_cast<double>(stored.feeds), there = static_cast<double>(stored.posts);
+    const auto values = static_cast<double>(stored.bytes);
+    needs.redis_bytes = static_cast<std::uint64_t>(bytes_of(stored.use, feeds, there, values));
+    if (stored.posts > 0 && stored.use.posts > 0) {
+      const double later = std::max(there, feeds * kept);
+      needs.redis_bytes_full = static_cast<std::uint64_t>(bytes_of(stored.use, feeds, later, values * later / there));
+      needs.redis_bytes_least = needs.redis_bytes_full;
+    }
   }
   needs.redis_primaries = std::max<std::uint64_t>((needs.redis_bytes_full + primary_bytes - 1) / primary_bytes, 1);
   if (plan.requests == 0) return needs;

@@ -85,14 +85,20 @@ struct Needs {
   double loop_use = 0;   ///< utilisation of one event loop and its reading threads, in the busiest hour
   double redis_use = 0;  ///< utilisation of one core, in the busiest hour
   std::uint64_t event_loops = 1;
-  std::uint64_t redis_bytes = 0;        ///< with as many posts as are stored; without stored posts as redis_bytes_full
+  std::uint64_t redis_bytes = 0;        ///< of the stored feeds; of feeds that are not stored: redis_bytes_full
   std::uint64_t redis_bytes_full = 0;   ///< with `kept` posts in each feed
-  std::uint64_t redis_bytes_least = 0;  ///< redis_bytes_full of short posts, if none are stored
+  std::uint64_t redis_bytes_least = 0;  ///< redis_bytes_full if posts are short and none are stored
   std::uint64_t redis_primaries = 1;    ///< for redis_bytes_full: 25 GiB and most of a core each
   std::uint64_t received_bytes = 0;     ///< from publishers, per day
 };
-/// `kept`: posts that a feed keeps. `stored`: measured on the planned feeds; without posts it is not used.
-Needs needs_of(const Plan& plan, std::uint32_t kept, const MemoryUse& stored = {});
+/// The feeds that the store holds, planned or paused.
+struct StoredFeeds {
+  std::uint64_t feeds = 0, posts = 0;
+  std::uint64_t bytes = 0;  ///< values of the posts, as their states count them
+  MemoryUse use;            ///< measured on some of them
+};
+/// `kept`: posts that a feed keeps. `stored`: empty for feeds that are not stored.
+Needs needs_of(const Plan& plan, std::uint32_t kept, const StoredFeeds& stored = {});
 
 /// Simulates a fleet of feeds added one by one: polls take no time and are answered by 304, entries arrive at each
 /// feed's rate S, host gates work as in the claim script (HTTP H1). Memory: about 60 bytes per feed, and 40 bytes plus

@@ -41,7 +41,7 @@ struct Asked {
 struct PlannedFleet {
   Simulation simulation;
   std::string source;  ///< for people
-  MemoryUse memory{};  ///< of stored feeds
+  StoredFeeds stored{};
 };
 
 /// Reads the quotas of the gates.
@@ -70,15 +70,19 @@ PlannedFleet stored(const Asked& asked, const Config& config, Terminal& terminal
     read += page.size();
     std::vector<PlannedFeed> planned;
     for (const std::optional<FeedRecord>& record : or_fail(Feeds(store).records(page))) {
-      std::optional<PlannedFeed> feed = record ? planned_feed(*record) : std::nullopt;
-      if (!feed || (!asked.host.empty() && host_of_gate(feed->host) != asked.host)) continue;
-      sample.add(feed->url);
-      planned.push_back(std::move(*feed));
+      if (!record) continue;
+      std::optional<PlannedFeed> feed = planned_feed(*record);
+      if (!asked.host.empty() && (!feed || host_of_gate(feed->host) != asked.host)) continue;
+      sample.add(record->feed_url);
+      ++fleet.stored.feeds;
+      fleet.stored.posts += record->entries;
+      fleet.stored.bytes += record->bytes;
+      if (feed) planned.push_back(std::move(*feed));
     }
     learn_quotas(store, planned, fleet.simulation);
     for (const PlannedFeed& feed : planned) fleet.simulation.add(feed);
   });
-  fleet.memory = or_fail(memory_use(store, sample.urls()));
+  fleet.stored.use = or_fail(memory_use(store, sample.urls()));
   return fleet;
 }
 
@@ -201,13 +205,14 @@ void tell_hours(const Plan& plan, Terminal& terminal) {
 }
 
 /// "31.2 MiB for 29 posts a feed as stored, 52.0 MiB for 50", "119.2 GiB to 256.3 GiB for 50 posts a feed".
-std::string memory_text(const Needs& needs, const MemoryUse& stored, std::uint32_t kept) {
-  const std::string full = bytes_text(needs.redis_bytes_full);
-  if (stored.posts == 0)
-    return fmt::format("{} to {} for {} posts a feed", bytes_text(needs.redis_bytes_least), full, kept);
-  const std::string now =
-      fmt::format("{} for {:.0f} posts a feed as stored", bytes_text(needs.redis_bytes), stored.posts_a_feed);
-  return stored.posts_a_feed < kept ? fmt::format("{}, {} for {}", now, full, kept) : now;
+std::string memory_text(const Needs& needs, const StoredFeeds& stored, std::uint32_t kept) {
+  const std::string full = bytes_text(needs.redis_bytes_full), least = bytes_text(needs.redis_bytes_least);
+  const std::string later =
+      fmt::format("{} for {} posts a feed", least == full ? full : fmt::format("{} to {}", least, full), kept);
+  if (stored.feeds == 0) return later;
+  const double posts = static_cast<double>(stored.posts) / static_cast<double>(stored.feeds);
+  const std::string now = fmt::format("{} for {:.0f} posts a feed as stored", bytes_text(needs.redis_bytes), posts);
+  return posts < kept ? fmt::format("{}, {}", now, later) : now;
 }
 
 void tell_plan(const Plan& plan, const Asked& asked, const PlannedFleet& fleet, const Needs& needs, std::uint32_t kept,
@@ -233,7 +238,7 @@ void tell_plan(const Plan& plan, const Asked& asked, const PlannedFleet& fleet, 
                             100 * needs.loop_use / static_cast<double>(needs.event_loops), 100 * needs.redis_use));
   const std::string servers =
       needs.redis_primaries == 1 ? "one server" : fmt::format("{} primaries of a cluster", needs.redis_primaries);
-  line("memory of Redis", fmt::format("{}; {}", memory_text(needs, fleet.memory, kept), servers));
+  line("memory of Redis", fmt::format("{}; {}", memory_text(needs, fleet.stored, kept), servers));
   line("received", fmt::format("{} a day", bytes_text(needs.received_bytes)));
   tell_hours(plan, terminal);
   for (const HostLoad& host : plan.busiest) {
@@ -286,7 +291,7 @@ int plan_schedule(const OperationValues& given, const Config& config, Terminal& 
     });
   }
   const std::uint32_t kept = config.retention.entries;
-  const Needs needs = needs_of(plan, kept, fleet.memory);
+  const Needs needs = needs_of(plan, kept, fleet.stored);
   if (terminal.json())
     terminal.line(plan_json(plan, asked, needs));
   else

@@ -231,18 +231,26 @@ TEST(Plan, EstimatesTheResourcesNeeded) {
 
 TEST(Plan, ReckonsWithTheMemoryOfStoredPosts) {
   Plan plan;
-  plan.feeds = 1'000'000;
-  MemoryUse stored;
-  stored.feeds = 100;
-  stored.posts = 600;
-  stored.posts_a_feed = 20;
-  stored.feed_bytes = 2'000;
-  stored.post_bytes = 3'000;
+  plan.feeds = 600'000;
+  StoredFeeds stored{.feeds = 1'000'000, .posts = 20'000'000, .bytes = 40'000'000'000, .use = {}};  // some are paused
+  stored.use.feeds = 100;
+  stored.use.posts = 600;
+  stored.use.posts_a_feed = 25;
+  stored.use.feed_bytes = 2'000;
+  stored.use.post_bytes = 3'000;
+  stored.use.values_bytes = 2'000;
   const Needs needs = needs_of(plan, 50, stored);
   EXPECT_NEAR(static_cast<double>(needs.redis_bytes), 62e9, 1e9);
   EXPECT_NEAR(static_cast<double>(needs.redis_bytes_full), 152e9, 1e9);
   EXPECT_EQ(needs.redis_bytes_least, needs.redis_bytes_full);
   EXPECT_EQ(needs_of(plan, 10, stored).redis_bytes_full, needs.redis_bytes) << "feeds that list more keep more";
+  stored.bytes *= 2;
+  EXPECT_NEAR(static_cast<double>(needs_of(plan, 50, stored).redis_bytes), 102e9, 1e9)
+      << "larger than the measured ones";
+  stored.posts = stored.bytes = 0;
+  stored.use.posts = 0;
+  EXPECT_NEAR(static_cast<double>(needs_of(plan, 50, stored).redis_bytes), 2e9, 1e8) << "not fetched yet";
+  EXPECT_GT(needs_of(plan, 50, stored).redis_bytes_full, 100e9);
 }
 
 TEST(Plan, TellsTheHoursThatHavePassed) {
