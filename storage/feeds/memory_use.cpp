@@ -131,7 +131,7 @@ StoreResult<MemoryUse> memory_use(Store& store, std::span<const std::string> fee
     use.shared_bytes += leading_number<std::uint64_t>(info_value((*replies)[1].text(), name));
   if (use.feeds == 0) return use;
   const auto shares = shares_in_sets(impl);
-  if (!shares) return shares.error();
+  if (!shares && shares.error().code != StoreError::Code::refused) return shares.error();
   const auto feeds = static_cast<double>(use.feeds);
   if (use.posts_a_feed > 0) {
     use.post_bytes /= use.posts_a_feed;
@@ -139,7 +139,7 @@ StoreResult<MemoryUse> memory_use(Store& store, std::span<const std::string> fee
     use.packed_post_bytes /= use.posts_a_feed;
   }
   use.posts_a_feed /= feeds;
-  use.feed_bytes = use.feed_bytes / feeds + *shares;
+  use.feed_bytes = use.feed_bytes / feeds + (shares ? *shares : 0);
   return use;
 }
 

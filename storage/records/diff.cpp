@@ -248,7 +248,7 @@ class Differ {
     for (const auto& [name, value] : with_implied(read_[i].fields)) {
       const bool address = name == "link" || name == "comments" || name == "canonical_url";
       const bool was_implied = find_field(guid.fields, name) == nullptr;
-      const bool is_page = name == "canonical_url";  // what was implied changes with the link
+      const bool is_page = name == "canonical_url";  // an implied one changes with the link
       if (is_page && was_implied ? find_field(read_[i].fields, name) == nullptr : value_of(stored, name) == value)
         continue;
       if (!address) {

@@ -152,7 +152,7 @@ inline constexpr std::array implied_names{"authors", "canonical_url"};
 std::string implied_value(const Fields& fields, std::string_view name);
 /// The fields with their implied values, sorted by name.
 Fields with_implied(Fields fields);
-/// Whether a field is present and says no more than the field that implies it.
+/// Whether a field is present although another one implies its value.
 bool is_implied(const Fields& fields, std::string_view name);
 /// Drops the fields that with_implied() adds again.
 void drop_implied(Fields& fields);
