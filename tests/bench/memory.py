@@ -95,6 +95,8 @@ def generated(number, posts):
 
 
 class Publisher(http.server.ThreadingHTTPServer):
+    request_queue_size = 1000
+
     def __init__(self, documents):
         class Handler(http.server.BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
@@ -200,7 +202,7 @@ def told(name, loose, packed):
     print(f"{name}: {feeds} feeds, {posts} posts, {sum(packed['fields'].values()) / posts:,.0f} bytes of values a post")
     print(f"  {'bytes a post':28}{'default':>10}{'listpack':>10}")
     for kind in sorted(packed["kinds"], key=packed["kinds"].get, reverse=True):
-        print(f"  {kind:28}{loose['kinds'].get(kind, 0) / posts:10,.1f}{packed['kinds'][kind] / posts:10,.1f}")
+        print(f"  {kind:28}{loose['kinds'].get(kind, 0) / loose['posts']:10,.1f}{packed['kinds'][kind] / posts:10,.1f}")
     for label, key in (("all but stream and server", "stored"), ("bare contract", "bare")):
         print(f"  {label:28}{loose[key] / loose['posts']:10,.0f}{packed[key] / posts:10,.0f}")
     for side, found in (("default", loose), ("listpack", packed)):
