@@ -5,7 +5,7 @@
 -- (SECURITY A1). Executes nothing. ARGV: prefix, channel prefix, 'scan' to include the commands needed only to read
 -- every key. Returns the permissions to grant: "+xdel", "&request_*".
 local any_key, channel = prefix .. 'state:probe', ARGV[2] .. 'post_created'
-local keyed = {'DEL', 'EXISTS', 'GET', 'HGETALL', 'INCR', 'SCARD', 'SMEMBERS', 'TYPE', 'UNLINK', 'XLEN',
+local keyed = {'DEL', 'EXISTS', 'GET', 'HGETALL', 'HLEN', 'INCR', 'SCARD', 'SMEMBERS', 'TYPE', 'UNLINK', 'XLEN',
                'ZCARD'}
 local calls = {
   {'INFO', 'server'}, {'TIME'}, {'PUBLISH', channel, ''}, {'SCRIPT', 'LOAD', ''}, {'EVALSHA', '', '1', any_key},

@@ -451,7 +451,7 @@ class Visitor {
     std::string head = "GET " + url.substr(path) + " HTTP/1.1\r\nHost: " + url.substr(7, path - 7) +
                        "\r\nUser-Agent: " + user_agent(contact, feed_url) +
                        "\r\nAccept: application/atom+xml, application/rss+xml, application/feed+json, "
-                       "application/rdf+xml, application/xml;q=0.9, text/xml;q=0.9, application/json;q=0.8, */*;q=0.1"
+                       "application/xml, text/xml, */*;q=0.1"
                        "\r\nAccept-Encoding: gzip, br, zstd\r\n" +
                        more + "\r\n";
     if (change) change(head);
