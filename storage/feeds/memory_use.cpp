@@ -127,8 +127,12 @@ StoreResult<MemoryUse> memory_use(Store& store, std::span<const std::string> fee
   const auto replies = impl.pipeline(commands);
   if (!replies) return replies.error();
   use.shared_bytes = histograms + static_cast<std::uint64_t>(size_of((*replies)[0]));
-  for (const std::string_view name : {"used_memory_startup", "used_memory_scripts"})
-    use.shared_bytes += leading_number<std::uint64_t>(info_value((*replies)[1].text(), name));
+  const auto figure = [&](std::string_view name) {
+    return leading_number<std::uint64_t>(info_value((*replies)[1].text(), name));
+  };
+  const std::uint64_t server = figure("used_memory_startup") + figure("used_memory_scripts");
+  const std::uint64_t lua = figure("used_memory_vm_eval");  // part of used_memory from Redis 8 on
+  use.shared_bytes += server + (figure("used_memory_overhead") >= server + lua ? lua : 0);
   if (use.feeds == 0) return use;
   const auto shares = shares_in_sets(impl);
   if (!shares && shares.error().code != StoreError::Code::refused) return shares.error();
