@@ -129,7 +129,7 @@ StoreResult<std::optional<std::uint64_t>> Entries::expire(const std::string& fee
 
 namespace {
 
-/// Apart from fields that an earlier build stored and others say.
+/// Whether a save would change no value. Dropping a field that others imply is not a change.
 bool changes_nothing(const EntryWrite& write) {
   constexpr std::array<std::string_view, 5> counted{"last_changed", "rev", "san_ver", saved_field, saved_over_field};
   const bool unsets_nothing = std::ranges::all_of(write.unset, [&](const std::string& name) {

@@ -17,7 +17,7 @@ namespace feedmill {
 namespace {
 
 constexpr std::uint64_t histograms = 900'000;    // of the latency of the commands that we use, from Redis 7 on
-constexpr std::int64_t longest_packed = 65'536;  // a longer value keeps its hash a table
+constexpr std::int64_t longest_packed = 65'536;  // a larger post may have a value that keeps its hash a table
 constexpr double place_in_keyspace = 12;         // of a key in Redis' main table, which MEMORY USAGE leaves out
 
 /// A size as jemalloc rounds it: four classes between two powers of two.
@@ -40,11 +40,12 @@ double size_of(ReplyView reply) {
   return reply.is_nil() ? 0 : static_cast<double>(reply.integer()) + place_in_keyspace;
 }
 
-/// Keys of a feed that grow with its posts, and its others.
+/// The keys of a feed that grow with its posts.
 std::array<std::string, 3> indexes_of(const Keys& keys, const std::string& feed_url) {
   return {keys.sort(feed_url), keys.guidmap(feed_url), keys.digests(feed_url)};
 }
 
+/// The other keys of a feed.
 std::array<std::string, 6> other_keys_of(const Keys& keys, const std::string& feed_url) {
   return {keys.feed(feed_url),    keys.feed_state(feed_url),     keys.items(feed_url),
           keys.holders(feed_url), keys.volatile_parts(feed_url), keys.tombs(feed_url)};
@@ -102,8 +103,8 @@ StoreResult<void> add_feed(Store::Impl& impl, const std::string& feed_url, Memor
     ++measured;
     bytes += size_of(size);
     values += static_cast<double>(std::max<std::int64_t>(own[0].integer(), 0));
-    packed_bytes += std::min(
-        size_of(size), own[0].integer() > longest_packed ? size_of(size) : packed(own, fields.integer(), id.size()));
+    const bool can_be_packed = own[0].integer() <= longest_packed;
+    packed_bytes += can_be_packed ? std::min(size_of(size), packed(own, fields.integer(), id.size())) : size_of(size);
   }
   if (measured == 0) return {};
   use.posts += static_cast<std::size_t>(measured);

@@ -157,7 +157,7 @@ class Differ {
     }
   }
 
-  /// Fields that only an earlier build stored are no change.
+  /// A field that only an earlier build stored is not a change.
   PostChange change_in(std::size_t i) const {
     const Fields &before = stored(i), &now = read_[i].fields;
     const bool alike = std::ranges::all_of(implied_names, [&](const char* name) {

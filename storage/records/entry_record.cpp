@@ -24,6 +24,15 @@
 namespace feedmill {
 namespace {
 
+/// Whether a list of words separated by spaces has this one.
+bool has_word(std::string_view words, std::string_view word) {
+  for (std::size_t at = words.find(word); at != std::string_view::npos; at = words.find(word, at + 1)) {
+    const std::size_t end = at + word.size();
+    if ((at == 0 || words[at - 1] == ' ') && (end == words.size() || words[end] == ' ')) return true;
+  }
+  return false;
+}
+
 /// Collects the fields of one entry within the total cap.
 class Collector {
  public:
@@ -39,10 +48,7 @@ class Collector {
       add(std::move(name), std::move(text));
   }
   void cut(std::string_view name) {
-    for (std::size_t at = truncated_.find(name); at != std::string::npos; at = truncated_.find(name, at + 1)) {
-      const std::size_t end = at + name.size();
-      if ((at == 0 || truncated_[at - 1] == ' ') && (end == truncated_.size() || truncated_[end] == ' ')) return;
-    }
+    if (has_word(truncated_, name)) return;
     if (!truncated_.empty()) truncated_ += ' ';
     truncated_ += name;
   }
@@ -202,9 +208,7 @@ void append_sole_author(std::string& out, std::string_view name) {
 
 /// Whether `author` says all that `authors` would: unless the authors were cut off.
 bool has_sole_author(const Fields& fields) {
-  if (find_field(fields, "author") == nullptr) return false;
-  const std::string_view truncated = value_of(fields, "truncated");
-  return truncated.empty() || (" " + std::string(truncated) + " ").find(" authors ") == std::string::npos;
+  return find_field(fields, "author") != nullptr && !has_word(value_of(fields, "truncated"), "authors");
 }
 
 }  // namespace

@@ -18,6 +18,7 @@ import os
 import pathlib
 import random
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
@@ -38,7 +39,6 @@ class Redis:
     """One connection; commands in pipelines."""
 
     def __init__(self, path):
-        import socket
         for _ in range(500):
             self.socket = socket.socket(socket.AF_UNIX)
             try:

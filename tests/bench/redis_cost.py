@@ -14,45 +14,20 @@ import os
 import pathlib
 import re
 import signal
-import socket
 import statistics
 import subprocess
 import tempfile
 import time
 
+import memory
 
-class Redis:
-    """A connection that runs one command at a time."""
 
-    def __init__(self, path):
-        for _ in range(500):
-            self.socket = socket.socket(socket.AF_UNIX)
-            try:
-                self.socket.connect(path)
-                break
-            except OSError:
-                time.sleep(0.01)
-        self.file = self.socket.makefile("rb")
-
-    def __call__(self, *words):
-        encoded = [str(word).encode() for word in words]
-        self.socket.sendall(b"*%d\r\n" % len(encoded) + b"".join(b"$%d\r\n%s\r\n" % (len(w), w) for w in encoded))
-        return self.reply()
+class Redis(memory.Redis):
+    """With texts as strings."""
 
     def reply(self):
-        line = self.file.readline()
-        kind, rest = line[:1], line[1:-2]
-        if kind == b"-":
-            raise RuntimeError(rest.decode())
-        if kind == b":":
-            return int(rest)
-        if kind == b"+":
-            return rest.decode()
-        if int(rest) < 0:
-            return None
-        if kind == b"$":
-            return self.file.read(int(rest) + 2)[:-2].decode(errors="replace")
-        return [self.reply() for _ in range(int(rest))]
+        reply = super().reply()
+        return reply.decode(errors="replace") if isinstance(reply, bytes) else reply
 
     def info(self, name):
         return float(re.search(rf"^{name}:([0-9.]+)", self("INFO", "all"), re.M).group(1))
