@@ -245,7 +245,7 @@ class Search {
   void find_departed() {
     for (const auto& [guid, digest] : stored_.items.posts()) {
       if (known_.departed.size() > StoredSnapshot::max_departed) return;
-      if (!is_listed(guid)) known_.departed.emplace_back(guid);
+      if (!digest.empty() && !is_listed(guid)) known_.departed.emplace_back(guid);
     }
   }
 
@@ -279,7 +279,11 @@ StoreResult<StoredFeed> read_stored(Trip& trip) {
   std::ranges::sort(stored.tombs, {}, &StoredFeed::Tomb::guid);
   stored.items_text = items.text();
   stored.volatile_parts = learned.text();
-  stored.items = StoredItems(stored.items_text, stored.digests);
+  std::vector<std::pair<std::string_view, std::string_view>> known = stored.digests;
+  for (const StoredFeed::Tomb& tomb : stored.tombs) {
+    if (tomb.listed) known.emplace_back(tomb.guid, std::string_view());
+  }
+  stored.items = StoredItems(stored.items_text, known);
   return stored;
 }
 

@@ -15,10 +15,13 @@ namespace {
 
 constexpr std::size_t word = 8, row = 2 * word;
 
+constexpr std::uint64_t guid_half = ~std::uint64_t{0} << 32U;
+
+/// The guid's hash in the upper half, the digest's in the lower one; 0 there without a digest, as of a tombstone.
 /// `named`: the guid is from the document; otherwise it is a link.
 std::uint64_t post_hash(std::string_view guid, std::string_view digest, bool named) {
-  const std::uint64_t hash = XXH3_64bits_withSeed(guid.data(), guid.size(), XXH3_64bits(digest.data(), digest.size()));
-  return named ? hash : ~hash;
+  const std::uint64_t hash = XXH3_64bits_withSeed(guid.data(), guid.size(), named ? 0 : 1) & guid_half;
+  return digest.empty() ? hash : hash | XXH3_64bits(digest.data(), digest.size()) >> 32U;
 }
 
 void append_word(std::string& text, std::uint64_t number) {
@@ -62,22 +65,26 @@ std::string items_text(std::uint64_t context, const std::vector<EntryRecord>& re
   return text;
 }
 
-StoredItems::StoredItems(std::string_view text,
-                         std::span<const std::pair<std::string_view, std::string_view>> digests) {
+StoredItems::StoredItems(std::string_view text, std::span<const std::pair<std::string_view, std::string_view>> known) {
   if (text.size() < word + row || text.size() % row != word) return;
-  std::vector<std::pair<std::uint64_t, std::size_t>> stored, items;  // by hash
-  stored.reserve(digests.size());
+  std::vector<std::pair<std::uint64_t, std::size_t>> places, items;  // by hash
+  places.reserve(known.size());
   items.reserve(text.size() / row);
+  const auto take_item = [&](std::uint64_t item, std::uint64_t post) {
+    const auto found = std::ranges::lower_bound(places, post, {}, &std::pair<std::uint64_t, std::size_t>::first);
+    if (found == places.end() || found->first != post) return false;
+    items.emplace_back(item, found->second);
+    return true;
+  };
   for (const bool named : {true, false}) {  // either all are named, or none is
-    stored.clear();
-    for (std::size_t i = 0; i < digests.size(); ++i) {
-      stored.emplace_back(post_hash(digests[i].first, digests[i].second, named), i);
+    places.clear();
+    for (std::size_t i = 0; i < known.size(); ++i) {
+      places.emplace_back(post_hash(known[i].first, known[i].second, named), i);
     }
-    std::sort(stored.begin(), stored.end());
+    std::sort(places.begin(), places.end());
     for (std::size_t at = word; at < text.size(); at += row) {
-      const std::uint64_t post = word_at(text, at + word);
-      const auto found = std::ranges::lower_bound(stored, post, {}, &std::pair<std::uint64_t, std::size_t>::first);
-      if (found != stored.end() && found->first == post) items.emplace_back(word_at(text, at), found->second);
+      const std::uint64_t item = word_at(text, at), post = word_at(text, at + word);
+      if (!take_item(item, post)) take_item(item, post & guid_half);
     }
     named_ = named;
     if (!items.empty()) break;
@@ -88,7 +95,7 @@ StoredItems::StoredItems(std::string_view text,
   posts_.reserve(items.size());
   for (const auto& [hash, place] : items) {
     hashes_.push_back(hash);
-    posts_.push_back(digests[place]);
+    posts_.push_back(known[place]);
   }
 }
 

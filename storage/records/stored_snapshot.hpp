@@ -26,7 +26,8 @@ struct EntryRecord {
                                           ///< … also set in that other post; "" = its guid is unique
   std::uint64_t item_hash = 0;            ///< of its item (Entry::item_hash)
   bool has_idle = false;                  ///< it has values that its digest ignores
-  bool passed_over = false;               ///< recognised by item_hash: stored with this digest, and not parsed
+  bool passed_over = false;               ///< recognised by item_hash and not parsed: stored with this digest, or …
+                                          ///< … tombstoned, without a digest
   /// Another build parsed the feed's last document, and the item seems unchanged since: differences from the stored
   /// post are not news.
   bool read_anew = false;
@@ -99,29 +100,31 @@ struct StoredSnapshot {
   std::vector<std::string> tombs_new;  ///< guids of posts that were trimmed under other guids
 };
 
-// Hashes of the items in a feed's last document with posts that are stored unchanged: an identical item in the next
-// document need not be parsed.
+// Hashes of the items in a feed's last document with posts that are stored unchanged, or that retention removed: an
+// identical item in the next document need not be parsed.
 
 /// Value of `state:items:<feed_url>` for a document: the context of its hashes (Feed::context), then for each item its
-/// hash and one of the stored guid and digest, 8 bytes each. "" unless stand_alone(): the whole next document is parsed
-/// then. Pure; linear.
+/// hash (8 bytes) and those of the guid and the digest (4 each). "" unless stand_alone(): the whole next document is
+/// parsed then. Pure; linear.
 std::string items_text(std::uint64_t context, const std::vector<EntryRecord>& records);
 
 /// Whether each post of a feed identified by guid can be identified without the others: all have unique guids from
 /// their document, or none has a guid and all have unique links.
 bool stand_alone(const std::vector<EntryRecord>& records);
 
-/// The items of an items_text() with posts that are still stored under the guid and digest they had then.
+/// The items of an items_text() with posts that are still stored under the guid and digest they had then, or have a
+/// tombstone.
 class StoredItems {
  public:
   StoredItems() = default;
-  /// `digests`: guid and digest of each stored post; the texts must outlive this object. Malformed text has no items.
-  StoredItems(std::string_view text, std::span<const std::pair<std::string_view, std::string_view>> digests);
+  /// `known`: guid and digest of each stored post, and guids of tombstones with the digest ""; the texts must outlive
+  /// this object. Malformed text has no items.
+  StoredItems(std::string_view text, std::span<const std::pair<std::string_view, std::string_view>> known);
 
   std::uint64_t context() const { return context_; }
   /// Sorted, for DocumentHints::known.
   std::span<const std::uint64_t> hashes() const { return hashes_; }
-  /// Guid and digest of the items' posts, in any order.
+  /// Guid and digest of the items' posts, "" = tombstoned; in any order.
   std::span<const std::pair<std::string_view, std::string_view>> posts() const { return posts_; }
   /// Whether the documents give these posts their guids; otherwise their links serve as guids.
   bool are_named() const { return named_; }

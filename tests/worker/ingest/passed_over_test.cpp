@@ -221,7 +221,13 @@ void compare_histories(bool names, unsigned seeds, std::size_t least_passed) {
     World on(true), off(false);
     Site site(seed, names);
     site.choose_format();
-    for (World* world : {&on, &off}) world->retention.entries = seed % 3 == 0 ? 8 : 50;
+    for (World* world : {&on, &off}) {
+      Retention& retention = world->retention;
+      retention.entries = seed % 3 == 0 ? 8 : 50;
+      retention.strict = seed % 6 == 0;
+      if (seed % 8 == 1) retention.hard_cap = 4;
+      if (seed % 8 == 5) retention.bytes = 600;
+    }
     for (int document = 0; document < 25; ++document) {
       const std::string body = site.next();
       const HtmlPolicy policy = seed % 4 == 0 && document > 12 ? HtmlPolicy::raw : HtmlPolicy::strict;
@@ -287,6 +293,60 @@ TEST(PassedOver, UnchangedItemsAreSkippedDespiteANewPostAndAChangedChannel) {
   EXPECT_EQ(world.passed_over, 10U);
   world.poll(document(12));
   EXPECT_EQ(world.passed_over, 21U);
+}
+
+TEST(PassedOver, TombstonedItemsAreSkipped) {
+  for (const bool named : {true, false}) {
+    World world(true);
+    world.retention.entries = 10;
+    world.retention.strict = true;
+    const auto document = [&](int newest) {
+      std::vector<Item> items = site(newest);
+      if (!named) {
+        for (Item& item : items) item.guid.clear();
+      }
+      return items;
+    };
+    world.poll(rss(document(25)));
+    EXPECT_EQ(world.redis({"ZCARD", url + ":tombs"}), "15");
+    EXPECT_EQ(world.poll(rss(document(26))).created, 1U);
+    EXPECT_EQ(world.passed_over, 25U) << "10 stored, 15 tombstoned";
+    std::vector<Item> edited = document(26);
+    edited.back().text = "An edited post stays away";
+    EXPECT_EQ(world.poll(rss(edited)).events, 0U);
+    EXPECT_EQ(world.passed_over, 25U + 25U);
+    EXPECT_EQ(world.redis({"ZCARD", url + ":sort"}), "10");
+    EXPECT_EQ(world.poll(rss(edited, "again")).events, 0U);
+    EXPECT_EQ(world.passed_over, 25U + 25U + 26U);
+  }
+}
+
+TEST(PassedOver, ItemWithoutItsTombstoneIsStored) {
+  World world(true);
+  world.retention.hard_cap = 10;
+  std::vector<Item> items = site(11);
+  world.poll(rss(items));
+  world.redis({"ZREM", url + ":tombs", "g1"});  // as an operator's save does, or the 20,001st tombstone
+  world.retention.hard_cap = 2000;
+  EXPECT_EQ(world.poll(rss(items, "again")).created, 1U);
+  EXPECT_EQ(world.passed_over, 10U);
+}
+
+TEST(PassedOver, SkippedTombstonesOutliveTheirItemsByTheirGrace) {
+  World world(true);
+  world.retention.hard_cap = 5;
+  world.poll(rss(site(6)));
+  std::vector<Item> shorter = site(6);
+  shorter.pop_back();
+  world.poll(rss(shorter));
+  EXPECT_NE(world.redis({"ZSCORE", url + ":tombs", "g1"}), "inf");
+  world.poll(rss(site(6)));
+  EXPECT_EQ(world.redis({"ZSCORE", url + ":tombs", "g1"}), "inf") << "listed again";
+  EXPECT_EQ(world.passed_over, 5U + 5U);
+  world.poll(rss(site(6), "again"));
+  EXPECT_EQ(world.passed_over, 5U + 5U + 6U);
+  EXPECT_EQ(world.redis({"ZSCORE", url + ":tombs", "g1"}), "inf");
+  EXPECT_EQ(world.redis({"ZCARD", url + ":sort"}), "5");
 }
 
 TEST(PassedOver, AnotherPolicyReadsAllOnceAndSignalsNothing) {
