@@ -227,7 +227,10 @@ struct Row {
   std::string_view name;
   std::string (*write)(const FeedState& state);
   void (*read)(const std::string& value, FeedState& state);
+  bool (*same)(const FeedState& a, const FeedState& b);  ///< true only if both are written alike
 };
+
+using S = FeedState;
 
 // Rows of one value; the path is a member pointer into FeedState, one into that member …
 template <auto Member, auto... Inner>
@@ -239,27 +242,32 @@ auto& value_in(auto& whole) {
 }
 
 template <auto... Path>
+bool same(const S& a, const S& b) {
+  return value_in<Path...>(a) == value_in<Path...>(b);
+}
+
+template <auto... Path>
 constexpr Row text(std::string_view name) {
   return {name, [](const FeedState& s) { return value_in<Path...>(s); },
-          [](const std::string& value, FeedState& s) { value_in<Path...>(s) = value; }};
+          [](const std::string& value, FeedState& s) { value_in<Path...>(s) = value; }, same<Path...>};
 }
 
 template <auto... Path>
 constexpr Row time(std::string_view name) {
   return {name, [](const FeedState& s) { return number_or_nothing(value_in<Path...>(s)); },
-          [](const std::string& value, FeedState& s) { Unpacked(value).take(value_in<Path...>(s)); }};
+          [](const std::string& value, FeedState& s) { Unpacked(value).take(value_in<Path...>(s)); }, same<Path...>};
 }
 
 template <auto... Path>
 constexpr Row count(std::string_view name) {
   return {name, [](const FeedState& s) { return count_text(value_in<Path...>(s)); },
-          [](const std::string& value, FeedState& s) { Unpacked(value).take(value_in<Path...>(s)); }};
+          [](const std::string& value, FeedState& s) { Unpacked(value).take(value_in<Path...>(s)); }, same<Path...>};
 }
 
 template <auto... Path>
 constexpr Row flag(std::string_view name) {
   return {name, [](const FeedState& s) { return std::string(value_in<Path...>(s) ? "1" : ""); },
-          [](const std::string& value, FeedState& s) { value_in<Path...>(s) = !value.empty(); }};
+          [](const std::string& value, FeedState& s) { value_in<Path...>(s) = !value.empty(); }, same<Path...>};
 }
 
 /// Values that change together, packed; "" unless `is_there`. `values_in`: references to them, in order.
@@ -275,10 +283,11 @@ constexpr Row packed(std::string_view name) {
           [](const std::string& value, FeedState& s) {
             Unpacked text(value);
             std::apply([&](auto&... word) { (text.take(word), ...); }, values_in(s));
+          },
+          [](const FeedState& a, const FeedState& b) {
+            return is_there(a) == is_there(b) && values_in(a) == values_in(b);
           }};
 }
-
-using S = FeedState;
 
 constexpr bool always(const FeedState&) {
   return true;
@@ -291,12 +300,14 @@ constexpr std::array rows{
     text<&S::state>("state"),
     text<&S::address, &FeedAddress::fetch_url>("fetch_url"),
     Row{"moving", [](const S& s) { return probation_text(s.address.moving); },
-        [](const std::string& value, S& s) { s.address.moving = read_probation(value); }},
+        [](const std::string& value, S& s) { s.address.moving = read_probation(value); },
+        same<&S::address, &FeedAddress::moving>},
     Row{"moves", [](const S& s) { return moves_text(s.address.moves); },
-        [](const std::string& value, S& s) { s.address.moves = read_moves(value); }},
+        [](const std::string& value, S& s) { s.address.moves = read_moves(value); },
+        same<&S::address, &FeedAddress::moves>},
     text<&S::address, &FeedAddress::no_move_to>("no_move_to"),
     Row{"exposure", [](const S& s) { return exposure_text(s.exposure); },
-        [](const std::string& value, S& s) { s.exposure = read_exposure(value); }},
+        [](const std::string& value, S& s) { s.exposure = read_exposure(value); }, same<&S::exposure>},
     text<&S::validators, &KnownValidators::etag>("etag"),
     text<&S::validators, &KnownValidators::last_modified>("last_modified"),
     text<&S::validators, &KnownValidators::url>("validators_url"),
@@ -304,6 +315,9 @@ constexpr std::array rows{
         [](const std::string& value, S& s) {
           s.document.wire_hash = value.substr(0, 32);
           s.document.body_hash = value.size() > 32 ? value.substr(32) : "";
+        },
+        [](const S& a, const S& b) {
+          return a.document.wire_hash == b.document.wire_hash && a.document.body_hash == b.document.body_hash;
         }},
     packed<[](const S& s) { return s.document.wire_bytes != 0; },
            [](auto& s) { return std::tie(s.document.wire_bytes, s.document.body_bytes); }>("sizes"),
@@ -321,7 +335,8 @@ constexpr std::array rows{
           int broken = 0;
           Unpacked(value).take(s.validators.not_modified_since).take(s.validators.last_probe).take(broken);
           s.validators.broken = broken != 0;
-        }},
+        },
+        same<&S::validators>},
     packed<ever, [](auto& s) { return std::tie(s.last.status, s.last.outcome, s.last.error); }>("last"),
     text<&S::last, &LastRefresh::detail>("last_detail"),
     time<&S::last, &LastRefresh::at>("last_at"),
@@ -344,9 +359,13 @@ constexpr std::array rows{
                              all.total_new, all.unconditional_first, all.unconditional_none, all.unconditional_target,
                              all.unconditional_probe, all.early_polls);
            }>("counts"),
-    Row{"identity", identity_text, read_identity},
+    Row{"identity", identity_text, read_identity,
+        [](const S& a, const S& b) {
+          return a.identity == b.identity && a.document.listed_none == b.document.listed_none;
+        }},
     Row{"withdrawn", [](const S& s) { return words_text(s.identity.withdrawn); },
-        [](const std::string& value, S& s) { s.identity.withdrawn = read_words(Unpacked(value)); }},
+        [](const std::string& value, S& s) { s.identity.withdrawn = read_words(Unpacked(value)); },
+        same<&S::identity, &PostIdentity::withdrawn>},
     text<&S::due, &DueTime::reason>("won"),
     text<&S::due, &DueTime::why>("why"),
     time<&S::due, &DueTime::not_before>("not_before"),
@@ -356,12 +375,14 @@ constexpr std::array rows{
     flag<&S::trim, &LastTrim::unfinished>("untrimmed"),
     text<&S::settings>("settings"),
     Row{"walk", [](const S& s) { return walk_text(s.older.walk); },
-        [](const std::string& value, S& s) { s.older.walk = read_walk(value); }},
+        [](const std::string& value, S& s) { s.older.walk = read_walk(value); }, same<&S::older, &OlderPosts::walk>},
     text<&S::older, &OlderPosts::newest_archive>("archive"),
     Row{"page_numbers", [](const S& s) { return numbers_text(s.older.numbers); },
-        [](const std::string& value, S& s) { s.older.numbers = read_numbers(value); }},
+        [](const std::string& value, S& s) { s.older.numbers = read_numbers(value); },
+        same<&S::older, &OlderPosts::numbers>},
     Row{"advert", [](const S& s) { return advert_text(s.push.advert); },
-        [](const std::string& value, S& s) { s.push.advert = read_advert(value); }},
+        [](const std::string& value, S& s) { s.push.advert = read_advert(value); },
+        same<&S::push, &FeedPushes::advert>},
     text<&S::push, &FeedPushes::standing, &PushStanding::state>("push_state"),
     time<&S::push, &FeedPushes::standing, &PushStanding::since>("push_since"),
     time<&S::push, &FeedPushes::standing, &PushStanding::verified>("push_verified"),
@@ -373,11 +394,12 @@ constexpr std::array rows{
     count<&S::push, &FeedPushes::standing, &PushStanding::denials>("push_denials"),
     time<&S::push, &FeedPushes::standing, &PushStanding::fell>("push_fell"),
     Row{"push", [](const S& s) { return push_health_text(s.push.health); },
-        [](const std::string& value, S& s) { s.push.health = read_push_health(value); }},
+        [](const std::string& value, S& s) { s.push.health = read_push_health(value); },
+        same<&S::push, &FeedPushes::health>},
     count<&S::push, &FeedPushes::empty_in_a_row>("push_barren"),
     flag<&S::push, &FeedPushes::looks_again>("push_again"),
-    Row{"push_claimed", nullptr, flag<&S::push, &FeedPushes::hinted>("").read},
-    Row{"trace_until", nullptr, time<&S::trace_until>("").read},  // traces.hpp writes it
+    Row{"push_claimed", nullptr, flag<&S::push, &FeedPushes::hinted>("").read, nullptr},
+    Row{"trace_until", nullptr, time<&S::trace_until>("").read, nullptr},  // traces.hpp writes it
 };
 
 /// Whether long values of a field are split. Other fields are short, or read by scripts.
@@ -416,7 +438,7 @@ Fields state_fields(const FeedState& state) {
 Fields changed_state_fields(const FeedState& before, const FeedState& state) {
   Fields changed;
   for (const Row& row : rows) {
-    if (row.write == nullptr) continue;
+    if (row.write == nullptr || row.same(before, state)) continue;
     const std::string old_value = row.write(before);
     std::string value = row.write(state);
     if (value == old_value) continue;

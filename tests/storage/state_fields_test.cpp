@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
+#include <string>
 
 #include <gtest/gtest.h>
 
@@ -117,6 +119,45 @@ TEST(StateFields, AreSentOnlyWhenTheyChanged) {
   state.last.status = 200;
   const Fields changed = changed_state_fields(full_state(), state);
   EXPECT_EQ(changed, (Fields{{"etag", ""}, {"last", "200 failed status.server"}}));
+}
+
+/// The fields that are written differently.
+std::set<std::string> differing(const FeedState& before, const FeedState& state) {
+  const Fields old_fields = state_fields(before), fields = state_fields(state);
+  std::set<std::string> names;
+  for (std::size_t i = 0; i < fields.size(); ++i) {
+    if (fields[i] != old_fields[i]) names.insert(fields[i].first);
+  }
+  return names;
+}
+
+std::set<std::string> sent(const FeedState& before, const FeedState& state) {
+  std::set<std::string> names;
+  for (const auto& [name, value] : changed_state_fields(before, state)) names.insert(name.substr(0, name.find('.')));
+  return names;
+}
+
+TEST(StateFields, AreSentForEachValueThatDiffers) {
+  const Fields full = state_fields(full_state());
+  std::size_t differences = 0;
+  for (std::size_t i = 0; i < full.size(); ++i) {
+    const std::string& value = full[i].second;
+    for (std::size_t word = 0; word < value.size(); word = std::min(value.find(' ', word), value.size() - 1) + 1) {
+      Fields fields = full;
+      fields[i].second.insert(word, "1");
+      const FeedState state = read_state(fields);
+      const std::set<std::string> names = differing(full_state(), state);
+      EXPECT_EQ(sent(full_state(), state), names) << full[i].first << ", byte " << word;
+      differences += names.size();
+    }
+    Fields fields = full;
+    fields.erase(fields.begin() + static_cast<std::ptrdiff_t>(i));
+    EXPECT_EQ(sent(full_state(), read_state(fields)), differing(full_state(), read_state(fields))) << full[i].first;
+  }
+  EXPECT_GT(differences, 80U);
+  FeedState refreshed;
+  refreshed.last.at = Milliseconds(1);  // without values of their own, these are written after the first refresh
+  EXPECT_EQ(sent(FeedState(), refreshed), (std::set<std::string>{"counts", "last", "last_at", "rate"}));
 }
 
 /// Applies changes to a hash and returns its content.
