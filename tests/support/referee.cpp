@@ -12,8 +12,7 @@
 namespace feedmill::test {
 namespace {
 
-constexpr std::string_view accept =
-    "application/atom+xml, application/rss+xml, application/feed+json, application/xml, text/xml, */*;q=0.1";
+constexpr std::string_view accept = "application/atom+xml,application/rss+xml,application/xml,text/xml,*/*;q=0.1";
 
 std::string feed_id(const std::string& url) {
   std::array<char, 17> text{};

@@ -12,7 +12,7 @@ namespace feedmill {
 namespace {
 
 constexpr std::string_view accept_line =  // HTTP P17
-    "Accept: application/atom+xml, application/rss+xml, application/feed+json, application/xml, text/xml, */*;q=0.1";
+    "Accept: application/atom+xml,application/rss+xml,application/xml,text/xml,*/*;q=0.1";
 
 bool is_accept(const std::pair<std::string, std::string>& header) {
   return std::ranges::equal(header.first, std::string_view("accept"), [](char a, char b) { return (a | 0x20) == b; });

@@ -72,10 +72,19 @@ TEST_F(FetchTest, SendsTheGoldenRequest) {
             "Host: " +
                 address + "\r\n" + "User-Agent: " + user_agent("", "http://" + address + "/feed.xml?a=b") +
                 "\r\n"
-                "Accept: application/atom+xml, application/rss+xml, application/feed+json, application/xml, text/xml, "
-                "*/*;q=0.1\r\n"
+                "Accept: application/atom+xml,application/rss+xml,application/xml,text/xml,*/*;q=0.1\r\n"
                 "Accept-Encoding: gzip, br, zstd\r\n"
                 "\r\n");
+}
+
+TEST_F(FetchTest, KeepsTheHeadOfARequestShort) {
+  FetchOptions options = on_loopback();
+  options.contact = "https://example.org/";
+  Fetcher named(context.get_executor(), options);
+  server.serve("/feed.xml", Response{.body = "<rss/>"});
+  answer(test::await(context, named.fetch(request(server.url("/feed.xml")))));
+  const std::string address = "127.0.0.1:" + std::to_string(server.port()), usual = "example.org";
+  EXPECT_LE(server.requests().at(0).head.size() - address.size() + usual.size(), 250U);
 }
 
 TEST(UserAgent, NamesTheFeedAndTheContact) {

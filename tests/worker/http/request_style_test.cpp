@@ -29,8 +29,7 @@ using testing::HasSubstr;
 using testing::Not;
 
 const std::string accept_line =
-    "Accept: application/atom+xml, application/rss+xml, application/feed+json, application/xml, text/xml, "
-    "*/*;q=0.1\r\n";
+    "Accept: application/atom+xml,application/rss+xml,application/xml,text/xml,*/*;q=0.1\r\n";
 const std::string coding_line = "Accept-Encoding: gzip, br, zstd\r\n";
 
 TEST(UserAgent, StaysHonestWhateverIsSet) {

@@ -202,7 +202,7 @@ class Politeness : public testing::Test {
       ASSERT_GT(next, now) << url;
       return;
     }
-    const Report report = test::await(parts.context, parts.refresher.refresh(std::move(batch->claims.front())));
+    const Report report = test::await(parts.context, parts.refresher.refresh(batch->claims.front()));
     ASSERT_NE(report.reason, Reason::store_stale);
     ASSERT_NE(report.reason, Reason::store_unavailable) << report.detail;
     const auto record = Feeds(store).records(std::span(&url, 1));
@@ -450,8 +450,7 @@ class Visitor {
     const std::size_t path = url.find('/', 7);
     std::string head = "GET " + url.substr(path) + " HTTP/1.1\r\nHost: " + url.substr(7, path - 7) +
                        "\r\nUser-Agent: " + user_agent(contact, feed_url) +
-                       "\r\nAccept: application/atom+xml, application/rss+xml, application/feed+json, "
-                       "application/xml, text/xml, */*;q=0.1"
+                       "\r\nAccept: application/atom+xml,application/rss+xml,application/xml,text/xml,*/*;q=0.1"
                        "\r\nAccept-Encoding: gzip, br, zstd\r\n" +
                        more + "\r\n";
     if (change) change(head);
