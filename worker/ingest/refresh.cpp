@@ -71,7 +71,7 @@ std::uint64_t bytes_of(const Commit& commit) {
 
 }  // namespace
 
-asio::awaitable<Report> Refresher::refresh(Claim claim, RefreshTrace* trace) {
+asio::awaitable<Report> Refresher::refresh(const Claim& claim, RefreshTrace* trace) {
   if (is_for_page(claim)) {
     OlderPage page(fetcher_, threads_, store_, memory_, options_, claim);
     co_return co_await process(claim, page, options_.lease, trace);
@@ -90,7 +90,8 @@ asio::awaitable<Report> Refresher::process(const Claim& claim, DocumentSource& s
     if (source.holds_slots()) co_await source.leave_hosts(claim, nullptr);
     co_return co_await not_stored(claim, known.error(), seen);
   }
-  co_await threads_.turn_of_loop();  // the store answers many look-ups at once
+  // The store answers many look-ups at once.
+  if (std::holds_alternative<Document>(attempt.reading)) co_await threads_.turn_of_loop();
   DecisionResult decision = source.decide(claim, attempt, *known, seen.now());
   if (source.holds_slots()) co_await source.leave_hosts(claim, decision ? &decision->commit.host : nullptr);
   if (decision.has_error()) co_return co_await put_off(claim, decision.error(), seen);

@@ -60,8 +60,9 @@ class Refresher {
   /// The current options.
   const RefreshOptions& options() const { return options_; }
 
-  /// Runs process() for the feed's document at its origin, or for the next page of older posts (HTTP P16).
-  boost::asio::awaitable<Report> refresh(Claim claim, RefreshTrace* trace = nullptr);
+  /// Runs process() for the feed's document at its origin, or for the next page of older posts (HTTP P16). The
+  /// arguments must outlive the call.
+  boost::asio::awaitable<Report> refresh(const Claim& claim, RefreshTrace* trace = nullptr);
   /// Gets, decides and commits the document of `source`. Cancellation unwinds with operation_aborted while `source`
   /// gets the document; a document that was read is also committed. `patience`: how long to wait for the store, counted
   /// from the start. `trace`: receives each step; may be null. All arguments must outlive the call.

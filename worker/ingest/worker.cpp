@@ -126,13 +126,15 @@ asio::awaitable<void> Worker::claim_until_stopped() {
     }
     co_await store_came(batch->now);
     note_batch(*batch);
-    for (const Claim& claim : batch->claims) start(claim);
+    Milliseconds due_for{};
+    for (Claim& claim : batch->claims) {
+      due_for = std::max(due_for, batch->now - claim.due);
+      start(std::move(claim));
+    }
     std::vector<Notice> notices;
     for (const auto& feed : batch->quarantined)
       notices.push_back(quarantine_notice(feed.feed_url, suspected, batch->now));
     co_await tell_operators(std::move(notices));
-    Milliseconds due_for{};
-    for (const Claim& claim : batch->claims) due_for = std::max(due_for, batch->now - claim.due);
     yielding_.looked(due_for, batch->exhausted, SteadyClock::now());
     if (!batch->exhausted || stopping() || scope_.is_done()) continue;
     if (wished_) {  // limits claims to one per pause, however many wishes arrive
@@ -310,15 +312,13 @@ void Worker::start(Claim claim) {
   if (stopping()) return;  // too late: release it at the end
   ++in_flight_;
   ++claimed_;
-  asio::co_spawn(
-      executor_, refresh_in(lane),
-      asio::bind_cancellation_slot(lane.cancel.slot(), [this, &lane](const std::exception_ptr& error, Report report) {
-        finished(lane, error, std::move(report));
-      }));
+  asio::co_spawn(executor_, refresh_in(lane),
+                 asio::bind_cancellation_slot(
+                     lane.cancel.slot(), [this, &lane](const std::exception_ptr& error) { finished(lane, error); }));
 }
 
 /// A feed that triggers a bug is postponed: returning at the end of each lease, it would poll its host forever.
-asio::awaitable<Report> Worker::refresh_in(Lane& lane) {
+asio::awaitable<void> Worker::refresh_in(Lane& lane) {
   std::exception_ptr error;
   std::optional<FollowedRefresh> followed;
   RefreshTrace* trace = trace_;
@@ -326,7 +326,8 @@ asio::awaitable<Report> Worker::refresh_in(Lane& lane) {
     trace = &followed.emplace(*lane.claim, refresher_.options().reading.max_body_bytes).trace();
   }
   try {
-    Report report = co_await refresher_.refresh(*lane.claim, trace);
+    lane.report = co_await refresher_.refresh(*lane.claim, trace);
+    const Report& report = lane.report;
     std::vector<Notice> notices;
     if (auto notice = state_notice(report, lane.claim->now)) notices.push_back(std::move(*notice));
     if (report.storm && report.circuit_opened) {
@@ -345,7 +346,7 @@ asio::awaitable<Report> Worker::refresh_in(Lane& lane) {
       followed->ended(report);
       co_await write_down(*followed);
     }
-    co_return report;
+    co_return;
   } catch (...) {
     error = std::current_exception();
   }
@@ -375,9 +376,11 @@ asio::awaitable<void> Worker::postpone(const Claim& claim, Milliseconds wait) {
   }
 }
 
-void Worker::finished(Lane& lane, const std::exception_ptr& error, Report report) {
+void Worker::finished(Lane& lane, const std::exception_ptr& error) {
   const bool cancelled = error && is_cancellation(error);
+  Report& report = lane.report;
   if (error) {
+    report = Report();
     report.feed_url = lane.claim->feed_url;
     report.state_from = report.state_to = lane.claim->state.state;
     report.outcome = cancelled ? Outcome::aborted : Outcome::failed;

@@ -218,6 +218,7 @@ class Worker {
   struct Lane {
     boost::asio::cancellation_signal cancel;
     std::optional<Claim> claim;
+    Report report;  ///< of the last refresh
   };
 
   boost::asio::awaitable<void> claim_until_stopped();
@@ -232,11 +233,11 @@ class Worker {
   boost::asio::awaitable<void> wait_for_wish();
   boost::asio::awaitable<void> drain();
   boost::asio::awaitable<End> give_back();
-  boost::asio::awaitable<Report> refresh_in(Lane& lane);
+  boost::asio::awaitable<void> refresh_in(Lane& lane);
   boost::asio::awaitable<void> write_down(const FollowedRefresh& followed);
   boost::asio::awaitable<void> postpone(const Claim& claim, Milliseconds wait);
   void start(Claim claim);
-  void finished(Lane& lane, const std::exception_ptr& error, Report report);
+  void finished(Lane& lane, const std::exception_ptr& error);
   std::size_t allowed_now();
   void note_quarantined(const ClaimBatch& batch);
   boost::asio::awaitable<void> tell_operators(std::vector<Notice> notices);

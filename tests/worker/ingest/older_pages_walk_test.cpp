@@ -85,7 +85,8 @@ class OlderPages : public testing::Test {
     return batch && !batch->claims.empty() ? batch->claims.front() : Claim();
   }
   Report refresh() {
-    std::future<Report> done = asio::co_spawn(loop, refresher.refresh(claim()), asio::use_future);
+    const Claim claimed = claim();
+    std::future<Report> done = asio::co_spawn(loop, refresher.refresh(claimed), asio::use_future);
     while (done.wait_for(0s) != std::future_status::ready) loop.run_one();
     return done.get();
   }

@@ -152,8 +152,8 @@ class WebSubTest : public testing::Test {
     return batch && !batch->claims.empty() ? batch->claims.front() : Claim();
   }
   Report refresh(const std::string& url) { return refresh(claim(url)); }
-  Report refresh(Claim claimed) {
-    std::future<Report> done = asio::co_spawn(loop, refresher.refresh(std::move(claimed)), asio::use_future);
+  Report refresh(const Claim& claimed) {
+    std::future<Report> done = asio::co_spawn(loop, refresher.refresh(claimed), asio::use_future);
     if (runner.joinable()) return done.get();
     while (done.wait_for(0s) != std::future_status::ready) loop.run_one();
     return done.get();
