@@ -39,11 +39,14 @@ std::vector<std::size_t> part_starts(const std::vector<EntryWrite>& writes, cons
   return starts;
 }
 
-/// Limits for the script: number of posts, oldest second, bytes.
-std::string retention_text(const Retention& retention, std::int64_t now_seconds) {
+/// Limits for the script: number of posts, oldest second, bytes, number of posts with texts. The last number is the
+/// largest post that events show.
+std::string retention_text(const Retention& retention, std::int64_t now_seconds, const EventDetail& detail) {
   const std::int64_t age = retention.age.count() / 1000;
   return std::to_string(retention.count()) + (age == 0 ? " -" : " " + std::to_string(now_seconds - age)) +
-         (retention.bytes == 0 ? " -" : " " + std::to_string(retention.bytes));
+         (retention.bytes == 0 ? " -" : " " + std::to_string(retention.bytes)) +
+         (retention.texts == Retention::all_texts ? " -" : " " + std::to_string(retention.texts)) + " " +
+         std::to_string(detail.shown_up_to());
 }
 
 /// "<count> <bytes>" of the new posts within the age limit.
@@ -191,7 +194,7 @@ void add_parts(std::vector<Args>& calls, const Commit& commit, const StoreOption
     args.own(options.stream_cap());
     args.add(options.signals_deleted ? 1 : 0);
     if (commit.document || commit.trim)
-      args.own(retention_text(commit.retention, now_seconds));
+      args.own(retention_text(commit.retention, now_seconds, options.events));
     else
       args.add(std::string_view());
     args.add(commit.retention.grace);

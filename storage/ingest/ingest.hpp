@@ -52,7 +52,8 @@ struct StoredFeed {
   Fields feed;                                                         ///< the readers' record
   std::uint64_t stored = 0;                                            ///< number of posts
   std::int64_t newest = 0;                                             ///< timestamp of the newest post
-  std::shared_ptr<const void> texts;                                   ///< owns the texts of the views
+  std::vector<std::string> textless;  ///< guids of newest posts that lack texts, sorted (FeedToRead)
+  std::shared_ptr<const void> texts;  ///< owns the texts of the views
 
   std::optional<std::string_view> digest_of(std::string_view guid) const;
 };
@@ -68,6 +69,7 @@ struct LookUp {
   const StoredFeed* stored = nullptr;  ///< stored_feeds() of the feed; null: read it now
   std::uint64_t failovers = 0;         ///< of the claim
   bool compares_all = false;           ///< return the fields of all its posts, whatever their digests
+  std::uint64_t texts = 0;             ///< with `stored` null: FeedToRead::texts
   /// Unix seconds: also read the posts with these scores, unless more than 4 share one second.
   std::span<const std::int64_t> seconds{};
 };
@@ -76,6 +78,8 @@ struct LookUp {
 struct FeedToRead {
   std::string_view feed_url;
   std::uint64_t failovers = 0;  ///< of the claim
+  /// So many newest posts are to have texts: look for those without, and read their items (RELIABILITY L34).
+  std::uint64_t texts = 0;
 };
 
 /// Refresh operations over a Store's connection.

@@ -1,5 +1,6 @@
 // Looks up a document's stored posts with plain read commands, in as few round trips as possible.
 #include <algorithm>
+#include <limits>
 #include <list>
 #include <memory>
 #include <unordered_map>
@@ -9,6 +10,7 @@
 #include "parsers/text/strings.hpp"
 #include "parsers/text/url.hpp"
 #include "storage/ingest/ingest.hpp"
+#include "storage/records/entry_record.hpp"
 #include "storage/records/feed_fields.hpp"
 #include "storage/records/resanitise.hpp"
 #include "storage/records/stored_snapshot.hpp"
@@ -195,7 +197,9 @@ class Search {
         continue;
       }
       is = *digest == wanted_.entries[i].digest ? Is::same : Is::different;
-      if (is == Is::different || known_.other_rules || wanted_.compares_all) unsettled_.push_back(i);
+      bool& wants_texts = known_.guids[i].wants_texts;
+      wants_texts = std::ranges::binary_search(stored_.textless, guid);
+      if (is == Is::different || known_.other_rules || wanted_.compares_all || wants_texts) unsettled_.push_back(i);
     }
   }
 
@@ -259,7 +263,8 @@ class Search {
   std::optional<StoreError> failed_;
 };
 
-StoreResult<StoredFeed> read_stored(Trip& trip) {
+/// `newest`: gets the ids of the `feed.texts` newest posts.
+StoreResult<StoredFeed> read_stored(Trip& trip, const FeedToRead& feed, std::vector<std::string>& newest) {
   std::optional<StoreError> failed;
   StoredFeed stored;
   const ReplyView items = trip.take(failed), learned = trip.take(failed), digests = trip.take(failed),
@@ -267,6 +272,7 @@ StoreResult<StoredFeed> read_stored(Trip& trip) {
   stored.feed = trip.take(failed).pairs();
   stored.stored = static_cast<std::uint64_t>(trip.take(failed).integer());
   stored.newest = trip.take(failed)[1].integer();
+  if (feed.texts > 0) newest = trip.take(failed).texts();
   if (failed) return *failed;
   for (std::size_t i = 0; i + 1 < digests.size(); i += 2) {
     stored.digests.emplace_back(digests[i].text(), digests[i + 1].text());
@@ -287,6 +293,23 @@ StoreResult<StoredFeed> read_stored(Trip& trip) {
   return stored;
 }
 
+/// Finds the posts without texts among the newest ones. Their items must be read.
+void find_textless(StoreResult<StoredFeed>& stored, Trip& trip, std::size_t posts) {
+  std::optional<StoreError> failed;
+  std::vector<std::string> guids;
+  for (std::size_t i = 0; i < posts; ++i) {
+    const ReplyView post = trip.take(failed);
+    if (!failed && lacks_texts({{"truncated", std::string(post[1].text())}})) guids.emplace_back(post[0].text());
+  }
+  if (failed) stored = *failed;
+  if (!stored || guids.empty()) return;
+  std::ranges::sort(guids);
+  auto others = stored->digests;
+  std::erase_if(others, [&](const auto& post) { return std::ranges::binary_search(guids, post.first); });
+  stored->items = StoredItems(stored->items_text, others);
+  stored->textless = std::move(guids);
+}
+
 }  // namespace
 
 std::optional<std::string_view> StoredFeed::digest_of(std::string_view guid) const {
@@ -298,8 +321,8 @@ std::optional<std::string_view> StoredFeed::digest_of(std::string_view guid) con
 std::vector<StoreResult<StoredFeed>> Ingest::stored_feeds(std::span<const FeedToRead> feeds) {
   Trip trip;
   const Keys& keys = impl_.keys;
-  for (const auto& [url, failovers] : feeds) {
-    const std::string_view sort = trip.keep(keys.sort(url));
+  for (const FeedToRead& feed : feeds) {
+    const std::string_view url = feed.feed_url, sort = trip.keep(keys.sort(url));
     trip.add({"GET", trip.keep(keys.items(url))});
     trip.add({"GET", trip.keep(keys.volatile_parts(url))});
     trip.add({"HGETALL", trip.keep(keys.digests(url))});
@@ -307,13 +330,24 @@ std::vector<StoreResult<StoredFeed>> Ingest::stored_feeds(std::span<const FeedTo
     trip.add({"HGETALL", trip.keep(keys.feed(url))});
     trip.add({"ZCARD", sort});
     trip.add({"ZRANGE", sort, "0", "0", "REV", "WITHSCORES"});
+    if (feed.texts == 0) continue;
+    const std::uint64_t most = std::numeric_limits<std::int32_t>::max();
+    trip.add({"ZRANGE", sort, "0", trip.keep(std::to_string(std::min(feed.texts, most) - 1)), "REV"});
   }
   trip.ask(impl_);
   std::vector<StoreResult<StoredFeed>> all;
+  Trip posts;
+  std::vector<std::size_t> newest;  // posts that are asked about, of each feed
   for (const FeedToRead& feed : feeds) {
-    StoreResult<StoredFeed>& stored = all.emplace_back(read_stored(trip));
+    std::vector<std::string> ids;
+    StoreResult<StoredFeed>& stored = all.emplace_back(read_stored(trip, feed, ids));
     if (stored && trip.is_older_than(feed.failovers)) stored = impl_.leave_older_server();
+    if (!stored) ids.clear();
+    for (std::string& id : ids) posts.add({"HMGET", posts.keep(std::move(id)), "guid", "truncated"});
+    newest.push_back(ids.size());
   }
+  posts.ask(impl_);
+  for (std::size_t i = 0; i < all.size(); ++i) find_textless(all[i], posts, newest[i]);
   const auto texts = std::make_shared<const std::vector<StoreResult<Reply>>>(trip.take_replies());
   for (StoreResult<StoredFeed>& stored : all) {
     if (stored) stored->texts = texts;
@@ -324,7 +358,7 @@ std::vector<StoreResult<StoredFeed>> Ingest::stored_feeds(std::span<const FeedTo
 std::vector<StoreResult<StoredSnapshot>> Ingest::look_up(std::span<const LookUp> wanted) {
   std::vector<FeedToRead> unread;
   for (const LookUp& one : wanted) {
-    if (one.stored == nullptr) unread.push_back({one.feed_url, one.failovers});
+    if (one.stored == nullptr) unread.push_back({one.feed_url, one.failovers, one.texts});
   }
   const std::vector<StoreResult<StoredFeed>> read = stored_feeds(unread);
   std::vector<StoreResult<StoredSnapshot>> known;

@@ -1,5 +1,5 @@
 #!lua
--- uses posts host push trim
+-- uses posts host push trim texts
 -- replies array of 1
 -- The atomic write at the end of a refresh (RELIABILITY L4, L6–L8). All checks come first; nothing after the first
 -- write can fail. Part k of n writes complete posts with their signals; only the last writes the feed's own state.
@@ -69,11 +69,13 @@ local function parse()
   local url_json, channel_prefix, part, parts, stream_cap, publish_trims = take(6)
   commit.url_json, commit.channel_prefix, commit.stream_cap = url_json, channel_prefix, stream_cap
   commit.part, commit.parts, commit.publish_trims = tonumber(part), tonumber(parts), publish_trims == '1'
-  -- retention: '' = no trimming, else number of posts, oldest second, bytes; '-' = no such limit. grace: ms that a
-  -- tombstone is kept. later: new posts in later parts, all newer, and their bytes.
+  -- retention: '' = no trimming, else number of posts, oldest second, bytes, number of posts with texts; '-' = no such
+  -- limit; then the largest post to show in events. grace: ms that a tombstone is kept. later: new posts in later
+  -- parts, all newer, and their bytes.
   local retention, grace, later = take(3)
-  local keep, oldest, most_bytes = string.match(retention, '^(%S+) (%S+) (%S+)$')
+  local keep, oldest, most_bytes, texts, shown = string.match(retention, '^(%S+) (%S+) (%S+) (%S+) (%S+)$')
   commit.keep, commit.oldest, commit.most_bytes = tonumber(keep), tonumber(oldest), tonumber(most_bytes)
+  commit.texts, commit.shown = tonumber(texts), tonumber(shown)
   local later_posts, later_bytes = string.match(later, '^(%d+) (%d+)$')
   commit.grace, commit.later, commit.later_bytes = tonumber(grace), tonumber(later_posts), tonumber(later_bytes)
   -- How the host answered, as in note_answer; answered_by: '' = the feed's own host.
@@ -385,6 +387,16 @@ local function trim_posts(passed_over)
   if surplus > 0 then redis.call('ZREMRANGEBYRANK', tombs, 0, surplus - 1) end
 end
 
+-- RELIABILITY L34
+local function drop_texts()
+  local written = {}
+  for _, post in ipairs(commit.posts) do
+    local id = post.created or post.id
+    if id ~= '' then written[#written + 1] = id end
+  end
+  drop_old_texts(url, commit.url_json, commit.texts, written, commit.shown, now, signal)
+end
+
 local function write_feed()
   for i = commit.feed, commit.feed_last, 2 do
     if ARGV[i + 1] == '' then redis.call('HDEL', feed_key(url), ARGV[i])
@@ -510,9 +522,13 @@ signal, finish_signals = signal_writer(now, commit.stream_cap, commit.keep or co
 rekey()
 bury()
 local passed_over = write_posts()
-if commit.part == commit.parts then
+local is_last = commit.part == commit.parts
+if is_last then
   delete_posts()
   if commit.keep then trim_posts(passed_over) end
+end
+if commit.texts then drop_texts() end
+if is_last then
   finish()
 else
   redis.call('HSET', feed_state, 'claim_part', commit.part)

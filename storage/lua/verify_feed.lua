@@ -80,7 +80,7 @@ if mode == 'digests' then
 end
 
 local mine = redis.call('HMGET', feed_state, 'state', 'before_pause', 'claim', 'claim_due', 'last_claim', 'claim_part',
-                        'removing', 'quarantined_at', 'bytes', 'line', 'fetch_url')
+                        'removing', 'quarantined_at', 'bytes', 'line', 'fetch_url', 'texts')
 local state, line = mine[1], mine[10]
 local due = redis.call('ZSCORE', schedule_key, url)
 local waits = line and zscore(line_key(line), url)
@@ -184,6 +184,7 @@ local rank = tonumber(first)
 local ids = redis.call('ZRANGE', sort, rank, rank + count - 1, 'WITHSCORES')
 local has_tombs = redis.call('EXISTS', tombs) == 1
 local facts, unknown, bytes = {}, 0, 0
+local stored, textless_from = redis.call('ZCARD', sort), tonumber(mine[12] or nil)
 for i = 1, #ids, 2 do
   local id, score = ids[i], ids[i + 1]
   local exists = is_entry(id) and type_of(id)
@@ -248,6 +249,13 @@ for i = 1, #ids, 2 do
         find('I4', 'index.score', url, {sort, id}, 'its place is ' .. score .. ', its timestamp ' .. is[4],
              {zadd(sort, id, score, is[4])})
       end
+      local newer = stored - rank - (i + 1) / 2
+      if textless_from and newer >= textless_from and
+         (redis.call('HEXISTS', id, 'content') == 1 or redis.call('HEXISTS', id, 'summary') == 1) then
+        find('L34', 'texts.left', url, {feed_state, id}, 'the entry has texts, and ' .. newer .. ' posts are newer; those from ' ..
+             mine[12] .. ' on have none', {hset(feed_state, 'texts', mine[12], text(stored))})
+        textless_from = nil  -- one is enough: the next commit looks at all
+      end
       if not rev or rev < 1 then
         find('I11', 'entry.rev', url, {id}, 'rev is ' .. shown(is[5]), {hset(id, 'rev', is[5], '1')})
       end
@@ -256,7 +264,6 @@ for i = 1, #ids, 2 do
     facts[n + 1], facts[n + 2], facts[n + 3], facts[n + 4] = id, is[5] or '', is[6] or '', is[7] or ''
   end
 end
-local stored = redis.call('ZCARD', sort)
 -- With more posts than one step reads, the sum would mix several moments.
 if rank == 0 and stored <= count and bytes ~= (tonumber(mine[9] or nil) or 0) then
   find('statistics', 'bytes.sum', url, {feed_state}, 'bytes is ' .. shown(mine[9]) .. ', its posts have ' .. text(bytes),

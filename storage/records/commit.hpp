@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -53,6 +54,8 @@ struct Retention {
   Milliseconds grace{std::chrono::hours(24 * 7)};  ///< lifetime of tombstones after the guid left the document
   Milliseconds age{};                              ///< older posts (by timestamp) are removed, 0 = no limit
   std::uint64_t bytes = 0;  ///< limit of entry_bytes() over all posts; the newest always stays; 0 = no limit
+  static constexpr auto all_texts = std::numeric_limits<std::uint64_t>::max();
+  std::uint64_t texts = all_texts;  ///< newest posts that keep content and summary (RELIABILITY L34)
 
   /// Number of posts to keep.
   std::uint64_t count() const;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
@@ -123,6 +124,7 @@ class Differ {
   }
 
   EntryDiff run() {
+    leave_out_texts();
     compare();
     learn();
     for (std::size_t i = 0; i < changes_.size(); ++i) {
@@ -144,9 +146,18 @@ class Differ {
   /// Whether the stored fields were loaded and are not protected by a newer `date_updated`.
   bool is_compared(std::size_t i) const {
     const StoredSnapshot::Guid& guid = known_.guids[i];
-    const bool is_read =
-        guid.is == Is::different || (guid.is == Is::same && known_.compares_all && !guid.fields.empty());
+    const bool may_differ = known_.compares_all || guid.wants_texts;
+    const bool is_read = guid.is == Is::different || (guid.is == Is::same && may_differ && !guid.fields.empty());
     return is_read && !read_[i].passed_over && (is_saved_now(i) || !is_stale(read_[i], guid.fields, now_));
+  }
+
+  /// Leaves out the texts of posts that are stored without, unless they are to get them back (RELIABILITY L34).
+  void leave_out_texts() {
+    for (std::size_t i = 0; i < changes_.size(); ++i) {
+      if (!lacks_texts(stored(i)) || is_saved_now(i)) continue;
+      if (is_saved(i)) published_.emplace(i, reader_digest(read_[i].fields));
+      if (!known_.guids[i].wants_texts) drop_texts(read_[i].fields);
+    }
   }
 
   void compare() {
@@ -159,7 +170,15 @@ class Differ {
 
   /// A field that only an earlier build stored is not a change.
   PostChange change_in(std::size_t i) const {
-    const Fields &before = stored(i), &now = read_[i].fields;
+    if (known_.guids[i].wants_texts) {  // whether the texts changed is unknown
+      Fields rest = read_[i].fields;
+      drop_texts(rest);
+      return change_from(stored(i), rest);
+    }
+    return change_from(stored(i), read_[i].fields);
+  }
+
+  PostChange change_from(const Fields& before, const Fields& now) const {
     const bool alike = std::ranges::all_of(implied_names, [&](const char* name) {
       return (find_field(before, name) == nullptr) == (find_field(now, name) == nullptr);
     });
@@ -214,6 +233,8 @@ class Differ {
     return std::abs(*now - before) > 86'400;
   }
 
+  bool is_saved(std::size_t i) const { return find_field(stored(i), saved_field) != nullptr; }
+
   /// Whether the record is an operator's save.
   bool is_saved_now(std::size_t i) const { return find_field(read_[i].fields, saved_field) != nullptr; }
 
@@ -226,11 +247,15 @@ class Differ {
 
   /// Whether an operator saved the post and the publisher has not changed its text since.
   bool stays_as_saved(std::size_t i) const {
-    if (find_field(stored(i), saved_field) == nullptr || find_field(read_[i].fields, saved_field) != nullptr)
-      return false;
+    if (!is_saved(i) || is_saved_now(i)) return false;
     std::string_view over = value_of(stored(i), saved_over_field);
     if (over.empty()) over = value_of(stored(i), "digest");  // saved by an earlier build
-    return over == reader_digest(read_[i].fields);
+    if (over == reader_digest(read_[i].fields)) return true;
+    const auto whole = published_.find(i);
+    if (whole == published_.end()) return false;
+    Fields rest = read_[i].fields;
+    drop_texts(rest);  // it may have been saved after its texts were dropped
+    return over == whole->second || over == reader_digest(rest);
   }
 
   /// Moves a post that is stored under another guid. False if its fields are still to be written.
@@ -370,6 +395,7 @@ class Differ {
   const std::int64_t now_, last_poll_;  // unix seconds
   const std::size_t shown_up_to_;
   std::vector<std::unique_ptr<PostChange>> changes_;  // null: not compared
+  std::map<std::size_t, std::string> published_;      // reader_digest() of saved posts without texts, as published
   std::size_t rendered_ = 0;                          // posts changed only in dates, to the time of this poll
   std::size_t upgraded_ = 0;
   EntryDiff diff_;
@@ -389,6 +415,21 @@ std::string saved_over(const Fields& stored) {
   const std::string_view over = value_of(stored, saved_over_field);
   return std::string(over.empty() ? value_of(stored, "digest")
                                   : over);  // earlier builds kept the publisher's digest there
+}
+
+void drop_texts(std::vector<EntryWrite>& writes, std::uint64_t newest) {
+  std::int64_t from = std::numeric_limits<std::int64_t>::max();
+  std::uint64_t left = newest;
+  for (auto write = writes.rbegin(); write != writes.rend(); ++write) {
+    if (!write->id.empty()) continue;
+    if (left > 0) {
+      --left;
+      from = write->timestamp;
+    } else if (write->timestamp < from) {
+      drop_texts(write->set);
+      write->bytes = entry_bytes(write->set);
+    }
+  }
 }
 
 EntryDiff diff_entries(std::vector<EntryRecord>&& read, const StoredSnapshot& known, Milliseconds now,

@@ -56,4 +56,8 @@ struct EntryDiff {
 EntryDiff diff_entries(std::vector<EntryRecord>&& read, const StoredSnapshot& known, Milliseconds now,
                        std::size_t shown_up_to = 0, Milliseconds last_poll = {});
 
+/// Drops the texts of new posts that are older than the `newest` newest of them (RELIABILITY L34); commit.lua drops
+/// those of the others. `writes`: oldest first.
+void drop_texts(std::vector<EntryWrite>& writes, std::uint64_t newest);
+
 }  // namespace feedmill

@@ -374,6 +374,23 @@ std::vector<EntryRecord> entry_records(Feed& feed, IdentifiedBy by, IdentifiedBy
   return records;
 }
 
+bool lacks_texts(const Fields& fields) {
+  return has_word(value_of(fields, "truncated"), texts_word);
+}
+
+void drop_texts(Fields& fields) {
+  const auto is_text = [](const auto& field) {
+    return std::ranges::find(text_field_names, field.first) != text_field_names.end();
+  };
+  if (std::erase_if(fields, is_text) == 0 || lacks_texts(fields)) return;
+  const auto truncated = std::ranges::find(fields, "truncated", &Fields::value_type::first);
+  if (truncated == fields.end())
+    fields.emplace_back("truncated", texts_word);
+  else
+    truncated->second.append(" ").append(texts_word);
+  std::ranges::sort(fields);
+}
+
 std::string content_text(const Fields& fields) {
   const std::string name = find_field(fields, "content") != nullptr ? "content" : "summary";
   return readable_text(value_of(fields, name), value_of(fields, name + "_type"));

@@ -44,6 +44,17 @@ std::string reader_digest(const Fields& fields);
 /// Whether a stored digest, apart from `cut_mark`, is a reader_digest().
 bool is_reader_digest(std::string_view digest);
 
+// Posts beyond the newest `retention.texts` of a feed have no texts (RELIABILITY L34); `truncated` contains `texts`.
+
+/// The fields that such a post lacks. Its `summary_text` stays.
+inline constexpr std::array text_field_names{"content", "content_type", "summary", "summary_type"};
+/// The word in `truncated`.
+inline constexpr std::string_view texts_word = "texts";
+/// Whether the texts of a stored post were dropped.
+bool lacks_texts(const Fields& fields);
+/// Drops the texts and marks the post in `truncated`, as commit.lua does. A post without texts stays unchanged.
+void drop_texts(Fields& fields);
+
 /// The full text of a stored post without markup: of its content, or else of its summary.
 std::string content_text(const Fields& fields);
 

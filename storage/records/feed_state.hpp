@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -207,6 +208,8 @@ struct DueTime {
 struct LastTrim {
   std::uint64_t kept = 0;   ///< number of posts it kept, 0 = there was no trim
   bool unfinished = false;  ///< one call could not remove everything; written by the scripts
+  /// Posts beyond so many newest ones have no texts (RELIABILITY L34); written by the scripts. Absent: any may have.
+  std::optional<std::uint64_t> texts;
 
   bool operator==(const LastTrim&) const = default;
 };

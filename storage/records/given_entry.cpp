@@ -290,17 +290,20 @@ class GivenPost {
     shown.link = of(fields, "link");
     shown.summary = {of(fields, "summary"), text_type("summary_type"), "", "", true};
     shown.content.push_back({of(fields, "content"), text_type("content_type"), "", "", "", {}});
+    const bool keeps_lack = !replace_ && lacks_texts(stored_) && find_field(fields, "content") == nullptr &&
+                            find_field(fields, "summary") == nullptr;
     std::string truncated = of(record.fields, "truncated");
     const std::string before = replace_ ? std::string() : of(stored_, "truncated");
     for (std::string_view rest = before; !rest.empty();) {
       const std::string_view name = take_word(rest);
-      if (!name.empty() && !comes_from_given(name)) truncated.append(truncated.empty() ? "" : " ").append(name);
+      if (!name.empty() && !comes_from_given(name) && (name != texts_word || keeps_lack))
+        truncated.append(truncated.empty() ? "" : " ").append(name);
     }
     const bool all_markup_given = replace_ || (given("title", "title_type") && given("summary", "summary_type") &&
                                                given("content", "content_type"));
     const bool untouched = markup_.policy == HtmlPolicy::raw || (!all_markup_given && of(stored_, "san_ver") == "0");
     for (auto& [name, value] : std::initializer_list<std::pair<const char*, std::string>>{
-             {"summary_text", summary_text(shown)},
+             {"summary_text", keeps_lack ? of(stored_, "summary_text") : summary_text(shown)},
              {"canonical_url", canonical_address(shown)},
              {"truncated", truncated},
              {"san_ver", untouched ? "0" : std::to_string(sanitiser_version)}}) {

@@ -304,7 +304,7 @@ Fields resanitised(const Fields& stored, const GivenMarkup& markup) {
   }
   close_addresses(change);
   if (!change.empty()) {
-    change.set("summary_text", excerpt(change.all()));
+    if (!lacks_texts(stored)) change.set("summary_text", excerpt(change.all()));
     std::string truncated(change.before("truncated"));
     for (std::string_view lost = post.truncated; !lost.empty();) {
       const std::string name(lost.substr(0, lost.find(' ')));

@@ -373,6 +373,8 @@ constexpr std::array rows{
     packed<[](const S& s) { return s.document.listed != 0 || s.trim.kept != 0; },
            [](auto& s) { return std::tie(s.document.listed, s.trim.kept); }>("retention"),
     flag<&S::trim, &LastTrim::unfinished>("untrimmed"),
+    Row{"texts", [](const S& s) { return s.trim.texts ? std::to_string(*s.trim.texts) : std::string(); },
+        [](const std::string& value, S& s) { s.trim.texts = leading_number<std::uint64_t>(value); }},
     text<&S::settings>("settings"),
     Row{"walk", [](const S& s) { return walk_text(s.older.walk); },
         [](const std::string& value, S& s) { s.older.walk = read_walk(value); }, same<&S::older, &OlderPosts::walk>},

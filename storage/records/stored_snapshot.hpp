@@ -70,6 +70,8 @@ struct StoredSnapshot {
     /// not in the document. "" = none, or several unknown guids of the document match.
     std::string alias{};
     bool alias_trimmed = false;  ///< `alias` is a tombstone
+    /// Its texts were dropped, but are to be kept again (RELIABILITY L34); with `same`, `id` and `fields` are then set.
+    bool wants_texts = false;
   };
   std::vector<Guid> guids;                 ///< in the order of the document
   std::vector<std::string> left, back;     ///< tombstones of guids that left the document, or are listed again

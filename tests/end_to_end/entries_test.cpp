@@ -159,6 +159,29 @@ TEST_F(EntryVerbs, RetentionByAgeAndBytesIsSetForAFeed) {
   EXPECT_EQ(world.redis_text({"HEXISTS", url + ":guidmap", "a"}), "0");
 }
 
+// RELIABILITY L34, HTTP P4
+TEST_F(EntryVerbs, TextsAreSetForAFeedThereAndBack) {
+  world.http.serve("/feed.xml", {.body = "<rss version='2.0'><channel><title>Feed</title><item><guid>a</guid>"
+                                         "<title>First</title><description>What a says</description></item></channel>"
+                                         "</rss>",
+                                 .etag = "\"1\""});
+  const auto text = [&] { return world.redis_text({"HGET", "Entry:1", "summary"}); };
+  poll();
+  ASSERT_EQ(text(), "What a says");
+  EXPECT_EQ(world.run({"set", url, "texts=0"}).exit, 0);
+  poll();
+  EXPECT_EQ(text(), "(nil)") << "dropped with a 304";
+  const std::size_t requests = world.http.requests().size();
+  EXPECT_EQ(world.run({"set", url, "texts=all"}).exit, 0);
+  poll();
+  EXPECT_EQ(text(), "What a says");
+  EXPECT_EQ(world.http.requests().back().header("if-none-match"), "") << "asked once for all of it";
+  poll();
+  EXPECT_EQ(world.http.requests().size(), requests + 2);
+  EXPECT_EQ(world.http.requests().back().header("if-none-match"), "\"1\"");
+  EXPECT_EQ(world.run({"verify"}).exit, 0);
+}
+
 TEST_F(EntryVerbs, AWorkerFinishesARemovalThatWasInterrupted) {
   world.redis_text({"SREM", "feeds", url});
   world.redis_text({"ZREM", "schedule", url});

@@ -55,6 +55,16 @@ TEST(Resanitised, ChangesMarkupAndWhatFollowsFromIt) {
   EXPECT_EQ(resanitised(after, {}), Fields()) << "once is enough";
 }
 
+// RELIABILITY L34
+TEST(Resanitised, KeepsTheExcerptOfTextsThatWereDropped) {
+  const Fields stored = with(post({{"title", "<b style=\"x\">T</b>"}, {"title_type", "text/html"}}),
+                             {{"summary_text", "What it said"}, {"truncated", "texts"}, {"digest", "1-of-it-all"}});
+  const Fields changes = resanitised(stored, {});
+  EXPECT_EQ(value_of(changes, "title"), "<b>T</b>");
+  for (const char* name : {"summary_text", "truncated", "digest"})
+    EXPECT_EQ(find_field(changes, name), nullptr) << name;
+}
+
 TEST(Resanitised, TakesAwayWhatNothingIsLeftOf) {
   const Fields changes =
       resanitised(post({{"summary", "<script>1</script>"}, {"summary_type", "text/html"}, {"summary_text", "1"}}), {});

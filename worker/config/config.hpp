@@ -99,6 +99,7 @@ struct Config {
     std::chrono::milliseconds age{};  ///< 0 = no limit
     std::uint64_t bytes = 0;          ///< 0 = no limit
     std::chrono::milliseconds grace{};
+    std::optional<std::uint32_t> texts;  ///< newest entries that keep content and summary; empty: all
   } retention;
   struct Feeds {
     std::chrono::milliseconds orphan_after{};  ///< 0 = never remove feeds that are no longer in a channel

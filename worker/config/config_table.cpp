@@ -131,6 +131,9 @@ const Option all_options[] = {
      at<&Config::retention, &Config::Retention::bytes>, nullptr, on_reload},
     {"retention.grace", "", "", "7d", "duration", "how long a trimmed entry is remembered after it leaves the document",
      at<&Config::retention, &Config::Retention::grace>},
+    {"retention.texts", "", "", "", "entries per feed",
+     "newest entries that keep content and summary; older ones keep their other fields; empty: all",
+     at<&Config::retention, &Config::Retention::texts>, nullptr, on_reload},
     {"feeds.orphan_after", "", "", "0", "duration",
      "pause a feed added for a channel once it has been in no channel for this long; after the same time again, remove "
      "it with its entries; 0: never",

@@ -63,6 +63,20 @@ std::string show_bytes(const std::optional<std::uint64_t>& bytes) {
   return bytes ? format_size(*bytes) : "";
 }
 
+std::string read_texts(std::string_view text, std::optional<std::uint64_t>& into) {
+  into = FeedSettings::all_texts;
+  std::string remedy = text == "all" ? "" : read_count<0, FeedSettings::all_texts>(text, into);
+  return remedy.empty() ? remedy : remedy + ", or all";
+}
+
+std::string as_number(const std::optional<std::uint64_t>& number) {
+  return number ? std::to_string(*number) : "";
+}
+
+std::string show_texts(const std::optional<std::uint64_t>& texts) {
+  return texts && *texts >= FeedSettings::all_texts ? "all" : as_number(texts);
+}
+
 std::string show_interval(const std::optional<std::uint64_t>& seconds) {
   return seconds ? format_duration(std::chrono::seconds(*seconds)) : "";
 }
@@ -163,10 +177,6 @@ std::string as_it_is(const std::string& text) {
   return text;
 }
 
-std::string as_number(const std::optional<std::uint64_t>& number) {
-  return number ? std::to_string(*number) : "";
-}
-
 template <auto Member, auto Read, auto Show>
 constexpr FeedSetting setting(std::string_view key, std::string_view unit, std::string_view meaning) {
   return {key, unit, meaning,
@@ -188,6 +198,8 @@ const FeedSetting setting_table[] = {
         "keep_age", "duration", "delete older entries, instead of retention.age; 0: no limit"),
     setting<&FeedSettings::keep_bytes, read_bytes, show_bytes>(
         "keep_bytes", "size", "maximum size of all entries, instead of retention.bytes; 0: no limit"),
+    setting<&FeedSettings::texts, read_texts, show_texts>(
+        "texts", "entries or all", "newest entries that keep content and summary, instead of retention.texts"),
     setting<&FeedSettings::backfill, read_count<1, 100'000>, as_number>(
         "backfill", "entries", "entries to read from older pages at the first fetch, and to keep"),
     setting<&FeedSettings::interval_min, read_interval, show_interval>("interval_min", "duration", "minimum interval"),
@@ -254,10 +266,11 @@ constexpr std::array<std::pair<std::string_view, std::string FeedSettings::*>, 1
     {"pin", &FeedSettings::pin},
 }};
 
-constexpr std::array<std::pair<std::string_view, std::optional<std::uint64_t> FeedSettings::*>, 7> numbers_in_json{{
+constexpr std::array<std::pair<std::string_view, std::optional<std::uint64_t> FeedSettings::*>, 8> numbers_in_json{{
     {"keep", &FeedSettings::keep},
     {"keep_age", &FeedSettings::keep_age},
     {"keep_bytes", &FeedSettings::keep_bytes},
+    {"texts", &FeedSettings::texts},
     {"backfill", &FeedSettings::backfill},
     {"interval_min", &FeedSettings::interval_min},
     {"interval_max", &FeedSettings::interval_max},

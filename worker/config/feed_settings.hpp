@@ -19,7 +19,9 @@ namespace feedmill {
 struct FeedSettings {
   std::optional<std::uint64_t> keep;      ///< entries to keep
   std::optional<std::uint64_t> keep_age;  ///< seconds: older entries are removed; 0 = no limit, whatever is configured
-  std::optional<std::uint64_t> keep_bytes;    ///< of all entries together; 0 = no limit, despite the configuration
+  std::optional<std::uint64_t> keep_bytes;  ///< of all entries together; 0 = no limit, despite the configuration
+  static constexpr std::uint64_t all_texts = 1'000'000;
+  std::optional<std::uint64_t> texts;         ///< newest entries that keep content and summary; all_texts = all
   std::optional<std::uint64_t> backfill;      ///< entries to read from older pages at its first import, and to keep
   std::optional<std::uint64_t> interval_min;  ///< minimum seconds between fetches (HTTP F8), at most 30 days
   std::optional<std::uint64_t> interval_max;  ///< maximum seconds between fetches (HTTP F8), at most 30 days

@@ -37,12 +37,13 @@ const std::string& address_of(const Claim& claim) {
   return claim.state.address.fetch_url.empty() ? claim.feed_url : claim.state.address.fetch_url;
 }
 
-FetchRequest request_of(const Claim& claim) {
+/// `again`: without validators.
+FetchRequest request_of(const Claim& claim, bool again) {
   const FeedState& state = claim.state;
   FetchRequest request;
   request.feed_url = claim.feed_url;
   request.url = address_of(claim);
-  if (!wants_probe(state, claim.now)) {
+  if (!again && !wants_probe(state, claim.now)) {
     request.validators = {state.validators.etag, state.validators.last_modified,
                           state.validators.url.empty() ? request.url : state.validators.url};
   }
@@ -131,7 +132,7 @@ Exchange exchange_of(const Claim& claim, const FetchRequest& request, const Fetc
 }
 
 asio::awaitable<Attempt> FetchedDocument::attempt(const Claim& claim, RefreshObserver& seen) {
-  FetchRequest request = request_of(claim);
+  FetchRequest request = request_of(claim, texts_.again);
   request.memory = &memory_;
   request.enter_server = [&](std::string url) { return enter_host(claim, std::move(url)); };
   Attempt result;
@@ -179,6 +180,7 @@ ReadingOptions FetchedDocument::reading_options(const Claim& claim) const {
   ReadingOptions how = options_.reading;
   how.html = read_settings(claim.state.settings).html_policy.value_or(how.html);
   how.hash_items = true;
+  how.again = texts_.again;
   if (claim.state.state == "quarantined") how.max_body_bytes /= 2;
   return how;
 }
@@ -189,7 +191,7 @@ asio::awaitable<Reading> FetchedDocument::read_in(const Claim& claim, FetchResul
                                                   std::optional<StoredFeed>& stored, bool is_followed) {
   ReadingOptions how = reading_options(claim);
   if (!has_document(fetched)) co_return read(fetched, claim.state, how);
-  if (auto same = known_body(fetched, claim.state)) co_return std::move(*same);
+  if (auto same = known_body(fetched, claim.state); same && !how.again) co_return std::move(*same);
   const std::uint64_t expected = expected_bytes(fetched, claim.state.document.body_bytes);
   if (expected <= most_read_here && !place_) {
     StorePool::Place place = co_await store_.place();
@@ -198,7 +200,7 @@ asio::awaitable<Reading> FetchedDocument::read_in(const Claim& claim, FetchResul
   if (!claim.has_posts) {
     stored.emplace();
   } else if (!stored) {
-    auto asked = co_await store_.stored_feed(claim);
+    auto asked = co_await store_.stored_feed(claim, texts_.newest);
     if (asked) stored = std::move(*asked);  // else the look-up queries it again and waits for the store
   }
   if (stored) how.items = &stored->items;

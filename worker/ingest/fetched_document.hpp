@@ -27,7 +27,8 @@ class FetchedDocument final : public DocumentSource {
         threads_(threads),
         store_(store),
         memory_(memory, claim.state.document.wire_bytes),
-        options_(options) {}
+        options_(options),
+        texts_(texts_to_read(claim.state, options.policy.retention)) {}
 
   /// Fetches and reads the document; repeats both without content coding if that was broken (HTTP §4). Cancellation
   /// unwinds with operation_aborted.
@@ -58,6 +59,7 @@ class FetchedDocument final : public DocumentSource {
   StorePool& store_;
   MemoryBudget::Share memory_;
   const RefreshOptions& options_;
+  const TextsToRead texts_;
   struct Entered {
     std::string server;
     bool is_own;  // on the feed's site

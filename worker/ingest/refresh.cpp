@@ -47,14 +47,16 @@ class Counted {
 };
 
 /// The look-up of all posts of a document, including all stored fields if a full comparison is due.
-LookUp whole_look_up(const Claim& claim, const Document& document, const StoredFeed* stored) {
+LookUp whole_look_up(const Claim& claim, const Document& document, const StoredFeed* stored,
+                     const RefreshOptions& options) {
   return {claim.feed_url,
           document.entries,
           document.deleted,
           document.markup,
           stored,
           claim.failovers,
-          compares_all(claim.state, claim.now)};
+          compares_all(claim.state, claim.now),
+          texts_to_read(claim.state, options.policy.retention).newest};
 }
 
 /// Approximate size of a commit in transit.
@@ -144,7 +146,7 @@ asio::awaitable<StoreResult<StoredSnapshot>> Refresher::look_up(const Claim& cla
   auto* document = std::get_if<Document>(&attempt.reading);
   if (document == nullptr) co_return StoredSnapshot();
   const StoredFeed* const before = attempt.stored ? &*attempt.stored : nullptr;
-  const LookUp wanted = whole_look_up(claim, *document, before);
+  const LookUp wanted = whole_look_up(claim, *document, before, options_);
   const auto look = [&] { return store_.look_up(wanted); };
   StoreResult<StoredSnapshot> known = co_await answer_of(look, deadline);
   if (!known) co_return known;
@@ -180,7 +182,7 @@ asio::awaitable<StoreResult<StoredSnapshot>> Refresher::compare(const Claim& cla
     co_await source.read_all(claim, attempt);
     document = std::get_if<Document>(&attempt.reading);
     if (document == nullptr) co_return StoredSnapshot();
-    const LookUp wanted = whole_look_up(claim, *document, before);
+    const LookUp wanted = whole_look_up(claim, *document, before, options_);
     const auto look = [&] { return store_.look_up(wanted); };
     known = co_await answer_of(look, deadline);
     if (!known) co_return known;

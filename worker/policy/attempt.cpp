@@ -151,7 +151,8 @@ Reading salvaged(FetchResponse& response, const FeedState& state, const ReadingO
     response.fault = fmt::format("its document is complete, but its transfer failed: {} ({})", failure.detail,
                                  to_string(failure.reason));
     print.body_hash = fingerprint(*body);
-    if (print.body_hash == state.document.body_hash && !state.document.ends_early) return SameBody{std::move(print)};
+    const bool again = print.body_hash == state.document.body_hash && !options.again;
+    if (again && !state.document.ends_early) return SameBody{std::move(print)};
     document->print = std::move(print);
     return std::move(*document);
   }
@@ -194,7 +195,7 @@ std::optional<SameBody> same_as_received(const BodyPrint& print, const FeedState
 
 Reading read_body(FetchResponse& response, const FeedState& state, const ReadingOptions& options) {
   BodyPrint print = wire_print(response);
-  if (auto same = same_as_received(print, state)) return std::move(*same);
+  if (auto same = same_as_received(print, state); same && !options.again) return std::move(*same);
   const DecodeLimits limits{.max_bytes = options.max_body_bytes, .granted_bytes = options.granted_bytes};
   auto body = decode_content(std::move(response.body), joined_field(response.headers, "content-encoding"), limits,
                              &response.fault);
@@ -207,7 +208,7 @@ Reading read_body(FetchResponse& response, const FeedState& state, const Reading
   if (looks_compressed(*body)) return Unreadable{Reason::parse_not_a_feed, "compressed twice", print, true};
   print.body_bytes = body->size();
   print.body_hash = fingerprint(*body);
-  const bool again = print.body_hash == state.document.body_hash;
+  const bool again = print.body_hash == state.document.body_hash && !options.again;
   if (again && !state.document.ends_early) return SameBody{std::move(print)};
   if (print.body_hash == state.refused.hash && state.refused.by == FEEDMILL_VERSION) {  // HTTP §4: do not parse again
     return Unreadable{reason_named(state.refused.reason), "the document that could not be read before",

@@ -100,6 +100,7 @@ struct ReadingOptions {
   std::uint64_t most_steps = std::numeric_limits<std::uint64_t>::max();
   const StoredItems* items = nullptr;  ///< of the feed's last document; null: unknown
   bool pass_over = true;               ///< skip `items` that a document of named posts lists again
+  bool again = false;                  ///< read a document even if its body is already stored
 };
 
 /// Whether this build's rules read the feed's last document, so that every difference is the publisher's.

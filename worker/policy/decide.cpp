@@ -82,6 +82,7 @@ class Decider {
       : claim_(claim),
         exchange_(exchange),
         known_(known),
+        configured_(options.retention),
         events_(options.events),
         gap_pages_(options.gap_pages),
         now_(now),
@@ -150,6 +151,7 @@ class Decider {
     state.document.listed = document.cut_short || listed == 0 ? std::max(state.document.listed, listed) : listed;
     commit.retention.listed = state.document.listed;
     state.trim.kept = commit.retention.count();
+    if (!document.failure && !diff.has_more) keep_texts();
     commit.nothing_to_trim = has_nothing_to_trim();
     draft_.decision.unchanged = diff.unchanged;
     if (document.failure) {  // draw no other conclusions; the next document is read completely
@@ -293,7 +295,11 @@ class Decider {
     return doubtful;
   }
 
-  Decision take() { return draft_.take(); }
+  Decision take() {
+    Commit& commit = draft_.commit();
+    drop_texts(commit.entries, commit.retention.texts);
+    return draft_.take();
+  }
 
  private:
   /// Whether the update itself states a later time (WEBSUB P4), so that a replay cannot undo anything.
@@ -385,7 +391,27 @@ class Decider {
     const Commit& commit = draft_.commit();
     const Retention& retention = commit.retention;
     return known_.stored <= retention.count() && retention.age.count() == 0 && retention.bytes == 0 &&
-           !commit.state.trim.unfinished && (!known_.first_tomb || *known_.first_tomb + retention.grace > now_);
+           !commit.state.trim.unfinished && has_noted_texts() &&
+           (!known_.first_tomb || *known_.first_tomb + retention.grace > now_);
+  }
+
+  /// RELIABILITY L34: the document has brought back the texts that it lists, as many as are kept now.
+  void keep_texts() {
+    Commit& commit = draft_.commit();
+    commit.retention.texts = texts_kept(configured_, draft_.settings);
+    if (commit.retention.texts == Retention::all_texts) commit.state.trim.texts.reset();
+  }
+
+  /// Whether the state says already which posts have texts.
+  bool has_noted_texts() {
+    const Commit& commit = draft_.commit();
+    return commit.retention.texts == commit.state.trim.texts.value_or(Retention::all_texts);
+  }
+
+  /// Whether posts beyond the newest ones may still have texts.
+  bool has_texts_to_drop() {
+    const Commit& commit = draft_.commit();
+    return commit.retention.texts < commit.state.trim.texts.value_or(Retention::all_texts);
   }
 
   void take_print(const BodyPrint& print) {
@@ -431,7 +457,7 @@ class Decider {
     commit.retention.listed = state.document.listed;
     const std::uint64_t kept = commit.retention.count();
     commit.trim = state.trim.unfinished || kept < state.trim.kept || commit.retention.age.count() != 0 ||
-                  commit.retention.bytes != 0;
+                  commit.retention.bytes != 0 || has_texts_to_drop();
     state.trim.kept = kept;
   }
 
@@ -469,6 +495,7 @@ class Decider {
   const Claim& claim_;
   const Exchange& exchange_;
   const StoredSnapshot& known_;
+  const Retention configured_;
   const EventDetail events_;
   const std::uint32_t gap_pages_;
   const Milliseconds now_;

@@ -52,6 +52,14 @@ bool compares_all(const FeedState& state, Milliseconds now);
 /// 304 with S > 2, after a 304 that denied a push, or if it lied before; at most once in 24 hours.
 bool wants_probe(const FeedState& state, Milliseconds now);
 
+/// Texts that a refresh may bring back, because their posts are among the newest again (RELIABILITY L34).
+struct TextsToRead {
+  std::uint64_t newest = 0;  ///< FeedToRead::texts
+  bool again = false;        ///< more are kept than before: request and read the document even if it is unchanged
+};
+/// `configured`: the retention of feeds without their own settings.
+TextsToRead texts_to_read(const FeedState& state, const Retention& configured);
+
 /// What to write and report after an attempt.
 struct Decision {
   Commit commit;

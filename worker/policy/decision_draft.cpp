@@ -31,7 +31,18 @@ std::chrono::sys_seconds wall_clock(Milliseconds now) {
 
 }  // namespace
 
-Retention retention_of(Retention retention, const FeedSettings& settings) {
+std::uint64_t texts_kept(const Retention& retention, const FeedSettings& settings) {
+  const std::uint64_t texts = settings.texts.value_or(retention.texts);
+  return texts < FeedSettings::all_texts ? texts : Retention::all_texts;
+}
+
+TextsToRead texts_to_read(const FeedState& state, const Retention& configured) {
+  const std::uint64_t kept = texts_kept(configured, read_settings(state.settings));
+  if (kept == Retention::all_texts && !state.trim.texts) return {};
+  return {kept, state.trim.texts && *state.trim.texts < kept};
+}
+
+Retention retention_of(Retention retention, const FeedSettings& settings, const LastTrim& trim) {
   constexpr std::uint64_t longest_s = std::uint64_t{100} * 366 * 24 * 3600;
   if (settings.keep) retention.entries = *settings.keep;
   retention.entries = std::max(retention.entries, settings.backfill.value_or(0));
@@ -39,6 +50,7 @@ Retention retention_of(Retention retention, const FeedSettings& settings) {
     retention.age = std::chrono::seconds(static_cast<std::int64_t>(std::min(*settings.keep_age, longest_s)));
   }
   if (settings.keep_bytes) retention.bytes = *settings.keep_bytes;
+  retention.texts = std::min(texts_kept(retention, settings), trim.texts.value_or(Retention::all_texts));
   return retention;
 }
 
@@ -49,7 +61,7 @@ DecisionDraft::DecisionDraft(const Claim& claim, const Exchange& exchange, const
   commit.feed_url = claim.feed_url;
   commit.claim = claim.id;
   commit.before = commit.state = claim.state;
-  commit.retention = retention_of(options.retention, settings);
+  commit.retention = retention_of(options.retention, settings, claim.state.trim);
   FeedState& state = commit.state;
   state.last.at = now;
   state.last.status = 0;

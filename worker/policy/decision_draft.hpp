@@ -12,8 +12,12 @@
 
 namespace feedmill {
 
-/// A feed's retention: as configured, or as its operator set it (RELIABILITY L7).
-Retention retention_of(Retention retention, const FeedSettings& settings);
+/// A feed's retention: as configured, or as its operator set it (RELIABILITY L7). It keeps at most as many texts as
+/// after the last commit (`trim`) until a whole document brings back others (RELIABILITY L34).
+Retention retention_of(Retention retention, const FeedSettings& settings, const LastTrim& trim);
+
+/// The number of newest posts of a feed that keep their texts, as configured or as its operator set it.
+std::uint64_t texts_kept(const Retention& configured, const FeedSettings& settings);
 
 /// Maintains the feed's state and failures, its next due time, its pushes, and the events about it and its host.
 /// decide.cpp handles the content, calls one function for the end of the attempt, and takes the decision. All

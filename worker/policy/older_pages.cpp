@@ -156,7 +156,8 @@ class PageDecider {
     commit.entries = std::move(diff.writes);
     commit.initial = !heals;
     commit.healed = heals;
-    commit.retention = retention_of(options_.retention, settings_);
+    commit.retention = retention_of(options_.retention, settings_, claim_.state.trim);
+    drop_texts(commit.entries, commit.retention.texts);
     if (heals) commit.state.document.listed += created;
     commit.retention.listed = commit.state.document.listed;
     commit.state.trim.kept = commit.retention.count();

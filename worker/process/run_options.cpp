@@ -151,6 +151,7 @@ RefreshOptions refresh_options(const Config& config, RunMode mode) {
   options.policy.retention.grace = config.retention.grace;
   options.policy.retention.age = config.retention.age;
   options.policy.retention.bytes = config.retention.bytes;
+  if (config.retention.texts) options.policy.retention.texts = *config.retention.texts;
   options.policy.events = event_detail(config);
   options.policy.gap_pages = config.fetch.gap_pages;
   options.policy.push = {!config.websub.public_url.empty(), config.websub.fallback_max};

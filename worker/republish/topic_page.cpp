@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string_view>
 #include <utility>
 
@@ -16,6 +17,7 @@
 #include "parsers/text/strings.hpp"
 #include "storage/entries/entries.hpp"
 #include "storage/feeds/feeds.hpp"
+#include "storage/records/entry_record.hpp"
 #include "storage/redis/utf8.hpp"
 #include "storage/timelines/channels.hpp"
 #include "worker/base/redact.hpp"
@@ -61,6 +63,7 @@ Fields shown_fields(Fields fields) {
     if (name == "summary" && summary) value = sanitised(value, limits::summary);
     if (name == "content" && content) value = sanitised(value, limits::content);
   }
+  if (lacks_texts(fields)) fields.emplace_back("summary", std::string(field_of(fields, "summary_text")));
   return fields;
 }
 
@@ -115,7 +118,7 @@ class PageMaker {
       if (page_.entries.size() >= limit) return false;
       EntryCursor place = place_of(entry);
       const auto source = sources_.find(entry.get("feed_url"));
-      if (source == sources_.end() || !source->second) {
+      if (source == sources_.end() || !source->second || is_without_its_texts(entry, *source->second)) {
         page_.next = std::move(place);
         continue;
       }
@@ -149,6 +152,12 @@ class PageMaker {
     return Channels(store_).is_known(page_.topic.name);
   }
 
+  /// Whether a post has lost its texts (RELIABILITY L34): readers that have it should not lose them, too. If its feed
+  /// keeps no texts at all, they never had them.
+  bool is_without_its_texts(const StoredEntry& entry, std::size_t source) const {
+    return lacks_texts(entry.fields) && !without_any_texts_.contains(source);
+  }
+
   /// Reserves room for a post if it fits. The first post always fits, because it is cut to size.
   bool has_room_for(RepublishedEntry& shown) {
     if (!bound_) return true;
@@ -176,6 +185,7 @@ class PageMaker {
 
   void add_source(const FeedRecord& feed) {
     sources_[feed.feed_url] = page_.sources.size();
+    if (feed.state.trim.texts == 0U) without_any_texts_.insert(page_.sources.size());
     page_.sources.push_back(source_of(feed, page_.store_id));
   }
 
@@ -201,6 +211,7 @@ class PageMaker {
   std::string stopped_at_;
   TopicPage page_;
   std::map<std::string, std::optional<std::size_t>> sources_;  // index by feed URL; empty: private
+  std::set<std::size_t> without_any_texts_;                    // sources that keep no texts
 };
 
 StoreResult<std::optional<std::vector<StoredEntry>>> posts_of(Store& store, const Topic& topic, std::size_t limit,

@@ -63,8 +63,8 @@ void StorePool::leave() {
   readers_.pop_front();
 }
 
-asio::awaitable<StoreResult<StoredFeed>> StorePool::stored_feed(const Claim& claim) {
-  return requests_.ask<StoreResult<StoredFeed>>(FeedToRead{claim.feed_url, claim.failovers});
+asio::awaitable<StoreResult<StoredFeed>> StorePool::stored_feed(const Claim& claim, std::uint64_t texts) {
+  return requests_.ask<StoreResult<StoredFeed>>(FeedToRead{claim.feed_url, claim.failovers, texts});
 }
 
 asio::awaitable<StoreResult<StoredSnapshot>> StorePool::look_up(const LookUp& wanted) {

@@ -128,7 +128,8 @@ TEST_F(ConfigReload, TheseMayChange) {
                                            "fetch.wall",        "fetch.connect",         "fetch.max_body",
                                            "fetch.http2",       "fetch.allow_downgrade", "egress.allow",
                                            "egress.deny",       "egress.ports",          "egress.nat64",
-                                           "drain.listen",      "drain.timeout",         "log.level"}));
+                                           "drain.listen",      "drain.timeout",         "log.level",
+                                           "retention.texts"}));
   EXPECT_THAT(keys, testing::Not(testing::Contains("redis.url")));
 }
 

@@ -15,6 +15,7 @@ TEST(FeedSettings, AreSetShownAndTakenAway) {
   const std::vector<std::string> all = {"keep=10",
                                         "keep_age=90d",
                                         "keep_bytes=512KiB",
+                                        "texts=10",
                                         "backfill=100",
                                         "interval_min=15min",
                                         "interval_max=1d",
@@ -45,6 +46,14 @@ TEST(FeedSettings, AreSetShownAndTakenAway) {
   }
   EXPECT_EQ(settings_json(settings), "");
   EXPECT_EQ(feed_setting_table().size() + 2, all.size()) << "a setting without a test";
+}
+
+TEST(FeedSettings, TextsMayBeAllOrNone) {
+  FeedSettings settings;
+  EXPECT_EQ(change_setting(settings, "texts=all"), "");
+  EXPECT_THAT(setting_texts(read_settings(settings_json(settings))), ElementsAre("texts=all"));
+  EXPECT_EQ(change_setting(settings, "texts=0"), "");
+  EXPECT_THAT(setting_texts(read_settings(settings_json(settings))), ElementsAre("texts=0"));
 }
 
 TEST(FeedSettings, KeepOneHeaderOfAName) {
@@ -86,8 +95,8 @@ TEST(FeedSettings, AreRefusedWithARemedy) {
       {"=1", "write key=value"},
       {"kep=1", "did you mean keep?"},
       {"nonsense=1",
-       "no such setting; one of: keep keep_age keep_bytes backfill interval_min interval_max html_policy auth policy "
-       "proxy "
+       "no such setting; one of: keep keep_age keep_bytes texts backfill interval_min interval_max html_policy auth "
+       "policy proxy "
        "user_agent http_version republish websub hub topic ca_file pin subscribers header.NAME"},
       {"keep=0", "from 1 to 1000000"},
       {"keep=-1", "from 1 to"},
@@ -96,6 +105,7 @@ TEST(FeedSettings, AreRefusedWithARemedy) {
       {"keep_age=90", "24h 30d, or 0"},
       {"keep_age=500ms", "24h 30d, or 0"},
       {"keep_bytes=12kB", "512KiB 16MiB, or 0"},
+      {"texts=-1", "from 0 to 1000000, or all"},
       {"backfill=0", "from 1 to 100000"},
       {"interval_min=15", "15min"},
       {"interval_min=0", "from 1s to 30d"},

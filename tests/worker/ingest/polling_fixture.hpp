@@ -59,7 +59,8 @@ inline std::vector<Item> site(int newest, const std::string& base = "https://exa
 
 class Polling : public testing::Test {
  protected:
-  Polling() : store(StoreOptions{.url = server.url()}) {
+  explicit Polling(const EventDetail& detail = {})
+      : store(StoreOptions{.url = server.url(), .events = detail}), events(detail) {
     EXPECT_TRUE(store.open());
     EXPECT_TRUE(Feeds(store).add(std::vector{NewFeed{.feed_url = url}}));
   }
@@ -103,11 +104,13 @@ class Polling : public testing::Test {
     exchange.requested_url = url;
     if (const auto* response = std::get_if<FetchResponse>(&fetched)) exchange.validators = response->validators();
     std::optional<StoredFeed> before;
-    if (claim.has_posts) before = stored_feed();
+    const TextsToRead texts = texts_to_read(claim.state, retention);
+    if (claim.has_posts) before = stored_feed(texts.newest);
     if (!before) before.emplace();
     ReadingOptions how = reading_options;
     how.hash_items = true;
     how.items = &before->items;
+    how.again = texts.again;
     how.pass_over = passes_over && !compares_all(claim.state, claim.now);
     FetchResult again = fetched;
     Reading reading = read(fetched, claim.state, how);
@@ -148,6 +151,7 @@ class Polling : public testing::Test {
     }
     PolicyOptions options;
     options.retention = retention;
+    options.events = events;
     decision = decide(claim, Reading(reading), exchange, known, options, claim.now);
     const Commit* const commit = &decision.commit;
     const auto done = Ingest(store).commit(std::span(&commit, 1)).front();
@@ -156,8 +160,8 @@ class Polling : public testing::Test {
     return done ? *done : Committed();
   }
 
-  StoredFeed stored_feed() {
-    const FeedToRead wanted{url};
+  StoredFeed stored_feed(std::uint64_t texts = 0) {
+    const FeedToRead wanted{url, 0, texts};
     const auto stored = Ingest(store).stored_feeds(std::span(&wanted, 1)).front();
     EXPECT_TRUE(stored);
     return *stored;
@@ -201,6 +205,7 @@ class Polling : public testing::Test {
 
   RedisServer server;
   Store store;
+  EventDetail events;
   Retention retention;
   std::string etag;                                        ///< of the next documents
   std::function<void(const FeedState&, Document&)> alter;  ///< changes each document before its posts are looked up

@@ -151,6 +151,38 @@ TEST(Settings, GovernAgeAndBytesOfRetention) {
             hours(24 * 365 * 99));
 }
 
+// RELIABILITY L34
+TEST(Settings, GovernTexts) {
+  PolicyOptions options;
+  FeedState before = healthy();
+  before.document.listed = before.trim.kept = 50;
+  const auto commit = [&](Reading&& reading) {
+    return decide_on(before, std::move(reading), exchange_with(), {}, options).commit;
+  };
+  EXPECT_EQ(commit(document_of({})).retention.texts, Retention::all_texts);
+  EXPECT_FALSE(commit(NotModified()).trim);
+  EXPECT_EQ(texts_to_read(before, options.retention).newest, 0U);
+  options.retention.texts = 10;
+  EXPECT_TRUE(commit(NotModified()).trim) << "any post may have texts";
+  before.trim.texts = 10;
+  EXPECT_FALSE(commit(NotModified()).trim);
+  EXPECT_EQ(texts_to_read(before, options.retention).newest, 10U);
+  EXPECT_FALSE(texts_to_read(before, options.retention).again);
+  before.settings = R"({"texts":2})";
+  EXPECT_TRUE(commit(NotModified()).trim) << "its own setting wins";
+  before.settings = R"({"texts":20})";
+  EXPECT_TRUE(texts_to_read(before, options.retention).again);
+  EXPECT_EQ(commit(HttpStatus{500}).retention.texts, 10U) << "until a document brings them";
+  const Commit more = commit(document_of({}));
+  EXPECT_EQ(more.retention.texts, 20U);
+  EXPECT_FALSE(more.nothing_to_trim) << "or the next poll would ask for the texts again";
+  before.settings = R"({"texts":1000000})";
+  EXPECT_TRUE(texts_to_read(before, options.retention).again);
+  const Commit all = commit(document_of({}));
+  EXPECT_EQ(all.retention.texts, Retention::all_texts);
+  EXPECT_EQ(all.state.trim.texts, std::nullopt);
+}
+
 // RELIABILITY L7
 TEST(Decide, TrimsWithoutADocumentOnlyWhereThereIsSomethingToTrim) {
   PolicyOptions options;

@@ -423,6 +423,20 @@ TEST_F(Topics, TellNoAddressThatHoldsASecret) {
   }
 }
 
+// RELIABILITY L34: readers that have a post would lose its texts, too.
+TEST_F(Topics, LeaveOutPostsThatHaveLostTheirTexts) {
+  retention.texts = 2;
+  poll(rss(site(3)));
+  EXPECT_THAT(ids(page()), ElementsAre("Entry:3", "Entry:2"));
+  const std::vector<std::string> told{"Entry:1", "Entry:3"};
+  EXPECT_THAT(ids(**read_topic_entries(store, feed_topic, told)), ElementsAre("Entry:3"));
+  retention.texts = 0;
+  poll(rss(site(3), "again"));
+  const TopicPage shown = page();
+  EXPECT_THAT(ids(shown), ElementsAre("Entry:3", "Entry:2", "Entry:1")) << "it keeps none";
+  EXPECT_EQ(value(records(render_topic(shown, TopicFormat::atom, links))[0].fields, "summary"), "What post 3 says");
+}
+
 // WEBSUB U17
 TEST_F(Topics, CarryTheStoresThatTheirPostsCameThrough) {
   const std::string a(32, 'a'), b(32, 'b');

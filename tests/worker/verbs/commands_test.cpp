@@ -247,7 +247,7 @@ TEST_F(Commands, SetsNothingWhenSomethingIsWrong) {
   EXPECT_EQ(feedmill({"set", feed_b, "keep=7"}).exit, 1) << "no such feed";
   EXPECT_EQ(feedmill({"set", "a.example", "keep=7"}).exit, 65);
   const Outcome unknown = feedmill({"set", feed_a, "nonsense=1"});
-  EXPECT_NE(unknown.err.find("keep keep_age keep_bytes backfill interval_min"), std::string::npos) << unknown.err;
+  EXPECT_NE(unknown.err.find("keep keep_age keep_bytes texts backfill interval_min"), std::string::npos) << unknown.err;
 }
 
 TEST_F(Commands, SetsOnlyNamesThatAreConfigured) {
