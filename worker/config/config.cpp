@@ -22,20 +22,13 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view env_prefix = "FEEDMILL_";
 constexpr std::string_view from_file = "_FILE";  // variable suffix: the value names a file to read
+constexpr std::string_view empty_secret = "empty: set it to the secret, or unset it";
 constexpr std::size_t max_file_bytes = 16U << 20U;
 
 const Option* find_option(std::string_view key) {
   const auto table = option_table();
   const auto found = std::ranges::find(table, key, &Option::key);
   return found == table.end() ? nullptr : &*found;
-}
-
-/// "retention.hard_cap" or "log-level" as spelled in a variable.
-std::string variable_part(std::string_view name) {
-  std::string part;
-  for (const char c : name)
-    part.push_back(c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c == '.' || c == '-' ? '_' : c);
-  return part;
 }
 
 std::string old_variable_of(const Option& option) {
@@ -46,6 +39,7 @@ std::string old_variable_of(const Option& option) {
 std::vector<std::string> spellings(const Option& option) {
   std::vector<std::string> names{variable_of(option)};
   if (!option.old_env.empty()) names.push_back(old_variable_of(option));
+  if (option.secret != nullptr) names.push_back(secret_variable_of(option));
   for (std::size_t i = 0, plain = names.size(); i < plain; ++i) names.push_back(names[i] + std::string(from_file));
   return names;
 }
@@ -59,6 +53,13 @@ const Option* find_variable(std::string_view name) {
   const auto table = option_table();
   const auto found = std::ranges::find_if(
       table, [&](const Option& option) { return variable_of(option) == name || old_variable_of(option) == name; });
+  return found == table.end() ? nullptr : &*found;
+}
+
+/// The option with this secret_variable_of(); null if there is none.
+const Option* find_secret_variable(std::string_view name) {
+  const auto table = option_table();
+  const auto found = std::ranges::find(table, name, secret_variable_of);
   return found == table.end() ? nullptr : &*found;
 }
 
@@ -153,19 +154,12 @@ class Reader {
     Config running = *running_;  // a copy, because the table needs mutable fields
     for (const Option& option : option_table()) {
       if (option.reloads) continue;
-      const bool secret = (option.key == "redis.password_file" && config_.redis.password != running.redis.password) ||
-                          (option.key == "redis.sentinel_password_file" &&
-                           config_.redis.sentinel_password != running.redis.sentinel_password) ||
-                          (option.key == "admin.token_file" && config_.admin.token != running.admin.token) ||
-                          (option.key == "push_out.token_file" && config_.push_out.token != running.push_out.token);
+      const bool secret = option.secret != nullptr && option.secret(config_) != option.secret(running);
       if (secret || shown(config_, option) != shown(running, option)) waiting_.emplace_back(option.key);
       std::visit([&](auto place) { place(config_) = place(running); }, option.field);
+      if (option.secret != nullptr) option.secret(config_) = option.secret(running);
       config_.origins[std::string(option.key)] = running.origins[std::string(option.key)];
     }
-    config_.redis.password = running.redis.password;
-    config_.redis.sentinel_password = running.redis.sentinel_password;
-    config_.admin.token = running.admin.token;
-    config_.push_out.token = running.push_out.token;
     for (std::string& key : keep_named(config_, running)) waiting_.push_back(std::move(key));
   }
 
@@ -304,6 +298,7 @@ class Reader {
       }
       variables.push_back(variable);
       if (!option.old_env.empty()) variables.push_back(old_variable_of(option));
+      if (option.secret != nullptr) variables.push_back(secret_variable_of(option));
     }
     add_unknown(name, "", "environment", std::vector<std::string_view>(variables.begin(), variables.end()));
   }
@@ -316,22 +311,31 @@ class Reader {
       if (names_file) option = find_variable(std::string_view(name).substr(0, name.size() - from_file.size()));
       if (option != nullptr) {
         read_variable(*option, name, value, names_file);
-      } else if (!is_service_link(name, value)) {
+      } else if (const Option* holder = find_secret_variable(name)) {
+        read_secret_variable(*holder, name, value);
+      } else if (!is_service_link(name, value) && !read_row_variable(name, value)) {
         add_unknown_variable(name);
       }
     }
   }
 
+  /// True if another variable sets the option, too; one of the two adds a problem, without its value: it may be a
+  /// secret.
+  bool is_set_twice(const Option& option, const std::string& name) {
+    for (const std::string& other : spellings(option)) {
+      if (other == name) return false;  // later spellings report this one
+      if (!sources_.environment.contains(other)) continue;
+      problems_.push_back(
+          {std::string(option.key), "", "environment " + name, fmt::format("set twice: unset {} or {}", name, other)});
+      return true;
+    }
+    return false;
+  }
+
   /// `names_file`: `value` names a file that contains the option's value.
   void read_variable(const Option& option, const std::string& name, const std::string& value, bool names_file) {
     const std::string origin = "environment " + name;
-    for (const std::string& other : spellings(option)) {
-      if (other == name) break;  // later spellings report this one
-      if (!sources_.environment.contains(other)) continue;
-      problems_.push_back(
-          {std::string(option.key), value, origin, fmt::format("set twice: unset {} or {}", name, other)});
-      return;
-    }
+    if (is_set_twice(option, name)) return;
     if (!names_file) return set(option, value, origin);
     if (const auto text = secret_in(value)) {
       if (readable_by_all(value) && may_hold_password(option)) warn_readable(value);
@@ -339,6 +343,40 @@ class Reader {
     } else {
       problems_.push_back({std::string(option.key), value, origin, text.error()});
     }
+  }
+
+  /// `value` is the secret itself; it replaces the file. An empty one would leave a listener open to everyone.
+  void read_secret_variable(const Option& option, const std::string& name, const std::string& value) {
+    if (is_set_twice(option, name)) return;
+    set(option, "", "environment " + name);
+    option.secret(config_) = value;
+    if (value.empty()) add(option.key, std::string(empty_secret));
+  }
+
+  /// Reads a variable of a table with named rows, see row_variable(); false if it belongs to none. Problems never
+  /// repeat its value: it may be a secret.
+  bool read_row_variable(const std::string& name, const std::string& value) {
+    RowVariable cell = row_variable(std::string_view(name).substr(env_prefix.size()), config_);
+    if (cell.table == nullptr) return false;
+    const std::string origin = "environment " + name, key = row_key(*cell.table, cell.row);
+    if (const std::string other = name + std::string(from_file);
+        cell.remedy.empty() && cell.column == nullptr && sources_.environment.contains(other)) {
+      cell.remedy = fmt::format("set twice: unset {} or {}", name, other);
+    } else if (cell.remedy.empty() && cell.column == nullptr && value.empty()) {
+      cell.remedy = empty_secret;
+    }
+    if (cell.remedy.empty()) {
+      config_.origins.emplace(key, origin);
+      config_.origins[key + "." + std::string(cell.column != nullptr ? cell.column->name : "file")] = origin;
+      cell.table->add(config_, cell.row);
+      if (cell.column != nullptr) {
+        cell.remedy = cell.column->read(value, config_, cell.row);
+      } else {
+        cell.table->set_secret(config_, cell.row, value);
+      }
+    }
+    if (!cell.remedy.empty()) problems_.push_back({name, "", "environment", std::move(cell.remedy)});
+    return true;
   }
 
   void read_flags() {
@@ -357,28 +395,26 @@ class Reader {
   }
 
   void read_secrets() {
-    read_secret_of("redis.password_file", config_.redis.password_file, config_.redis.password);
-    read_secret_of("redis.sentinel_password_file", config_.redis.sentinel_password_file,
-                   config_.redis.sentinel_password);
-    read_secret_of("admin.token_file", config_.admin.token_file, config_.admin.token);
-    read_secret_of("push_out.token_file", config_.push_out.token_file, config_.push_out.token);
+    for (const Option& option : option_table()) {
+      if (option.secret != nullptr) read_secret_of(option);
+    }
     const fs::path& key = config_.redis.key_file;  // the store reads it at each connection
     if (!key.empty() && readable_by_all(key)) warn_readable(key);
-    // An empty token would admit everyone.
-    if (!config_.admin.token_file.empty() && sound({"admin.token_file"}) && config_.admin.token.size() < 16)
-      add("admin.token_file", "the file must hold a token of 16 bytes or more");
-    if (!config_.push_out.token_file.empty() && sound({"push_out.token_file"}) && config_.push_out.token.size() < 16)
-      add("push_out.token_file", "the file must hold a token of 16 bytes or more");
   }
 
-  void read_secret_of(std::string_view key, const fs::path& file, std::string& secret) {
-    if (file.empty()) return;
-    if (auto text = secret_in(file)) {
+  void read_secret_of(const Option& option) {
+    std::string& secret = option.secret(config_);
+    const fs::path& file = std::get<fs::path& (*)(Config&)>(option.field)(config_);
+    if (!file.empty()) {
+      auto text = secret_in(file);
+      if (!text) return add(option.key, text.error());
       secret = std::move(*text);
       if (readable_by_all(file)) warn_readable(file);
-    } else {
-      add(key, text.error());
     }
+    // An empty token would admit everyone.
+    const bool is_given = !file.empty() || !secret.empty();
+    if (is_given && option.key.ends_with(".token_file") && secret.size() < 16)
+      add(option.key, "a token has 16 bytes or more");
   }
 
   using Content = boost::system::result<std::string, std::string>;
@@ -492,6 +528,11 @@ boost::system::result<Reload, std::vector<ConfigProblem>> reload_config(const Co
 
 std::string variable_of(const Option& option) {
   return fmt::format("{}{}", env_prefix, variable_part(option.key));
+}
+
+std::string secret_variable_of(const Option& option) {
+  std::string name = option.secret == nullptr ? "" : variable_of(option);
+  return name.substr(0, name.size() - std::min(name.size(), from_file.size()));
 }
 
 std::vector<ShownOption> show(const Config& config) {

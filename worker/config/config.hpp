@@ -44,7 +44,7 @@ struct FeedAuth {
 struct ApiToken {
   std::filesystem::path file;
   bool asks = false;  ///< may also make changes
-  std::string token;  ///< content of the file: a secret
+  std::string token;  ///< content of the file, or of its variable: a secret
 };
 
 /// [host."NAME"]: settings that differ for one host (HTTP H7).
@@ -74,10 +74,10 @@ struct Config {
   struct Redis {
     std::string url;                                     ///< "" = embedded; may hold a password
     std::filesystem::path password_file;                 ///< "" = none
-    std::string password;                                ///< content of password_file
+    std::string password;                                ///< content of password_file, or of its variable
     std::string sentinel_user;                           ///< our user name at sentinels; "" = their default user
     std::filesystem::path sentinel_password_file;        ///< "" = none
-    std::string sentinel_password;                       ///< content of sentinel_password_file
+    std::string sentinel_password;                       ///< likewise of sentinel_password_file
     std::filesystem::path ca_file, cert_file, key_file;  ///< with rediss://; "" = the system's CAs, none
     std::string key_prefix;
     std::uint32_t partitions = 1;            ///< number of stores in the deployment
@@ -162,7 +162,7 @@ struct Config {
   struct Admin {
     ListenAddress listen;
     std::filesystem::path token_file;  ///< "" = none
-    std::string token;                 ///< content of token_file: a secret
+    std::string token;                 ///< content of token_file, or of its variable: a secret
     std::vector<std::string> hosts;    ///< additional host names accepted in requests (SECURITY T33)
   } admin;
   struct Api {
@@ -180,7 +180,7 @@ struct Config {
     std::string public_url;  ///< prefix of public URLs, "" = none; no trailing slash
     ListenAddress listen;
     std::filesystem::path token_file;  ///< "" = none
-    std::string token;                 ///< content of token_file: a secret
+    std::string token;                 ///< content of token_file, or of its variable: a secret
     std::uint32_t at_once = 0, per_host = 0;
     std::uint32_t per_site = 0;  ///< subscriptions to the hub
     std::chrono::milliseconds timeout{}, give_up{};
@@ -259,10 +259,16 @@ struct Option {
   /// The remedy for an invalid value, for people; "" if it is valid. Null: every readable value is valid.
   std::string (*check)(const Config&) = nullptr;
   bool reloads = false;  ///< SIGHUP applies a new value; otherwise a restart is needed
+  /// If the option names a file that holds a secret: accessor of the secret (SECURITY K3). Null: no secret.
+  std::string& (*secret)(Config&) = nullptr;
 };
 
 /// The option's environment variable: "FEEDMILL_REDIS_URL" for redis.url.
 std::string variable_of(const Option& option);
+
+/// The variable that holds the option's secret itself: "FEEDMILL_REDIS_PASSWORD" for redis.password_file; "" if it has
+/// no secret.
+std::string secret_variable_of(const Option& option);
 
 /// Feeds that may be fetched without fetch.contact (HTTP P19).
 inline constexpr std::size_t feeds_without_contact = 1000;

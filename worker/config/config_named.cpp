@@ -155,7 +155,8 @@ const NamedColumn policy_columns[] = {
 
 template <auto Rows>
 constexpr NamedTable table(std::string_view path, std::span<const NamedColumn> columns,
-                           std::string (*check_name)(const std::string&), std::string_view example, bool reloads) {
+                           std::string (*check_name)(const std::string&), std::string_view example, bool reloads,
+                           void (*set_secret)(Config&, const std::string&, const std::string&) = nullptr) {
   return {path,
           columns,
           check_name,
@@ -167,12 +168,18 @@ constexpr NamedTable table(std::string_view path, std::span<const NamedColumn> c
           },
           [](Config& into, const Config& from) { into.*Rows = from.*Rows; },
           example,
-          reloads};
+          reloads,
+          set_secret};
+}
+
+void set_token(Config& config, const std::string& name, const std::string& token) {
+  config.api_tokens[name].token = token;
+  config.api_tokens[name].file.clear();
 }
 
 const NamedTable tables[] = {
     table<&Config::feed_auth>("feed_auth", auth_columns, check_plain_name, "news", false),
-    table<&Config::api_tokens>("api.token", token_columns, check_plain_name, "reader", true),
+    table<&Config::api_tokens>("api.token", token_columns, check_plain_name, "reader", true, set_token),
     table<&Config::hosts>("host", host_columns, check_host, "slow.example", true),
     table<&Config::host_groups>("host_group", group_columns, check_plain_name, "mirrors", true),
     table<&Config::egress_policies>("egress.policy", policy_columns, check_plain_name, "intranet", false)};
@@ -213,15 +220,15 @@ std::string finish(FeedAuth& auth, std::vector<std::string>& warnings, const Sec
 
 /// Reads the token; returns the problem, if any.
 std::string finish(ApiToken& row, std::vector<std::string>& warnings, const SecretReader& read_secret) {
-  if (row.file.empty()) return "file is missing: name the file that holds the token";
-  const auto secret = read_secret(row.file);
-  if (!secret) return row.file.string() + ": " + secret.error();
-  if (readable_by_all(row.file)) warnings.push_back(readable_warning(row.file));
-  if (secret->size() < 16 || !is_sendable_value(*secret)) {
-    return row.file.string() + " must hold one line of 16 to 4096 bytes";
+  if (row.file.empty() && row.token.empty()) return "file is missing: name the file that holds the token";
+  if (!row.file.empty()) {
+    const auto secret = read_secret(row.file);
+    if (!secret) return row.file.string() + ": " + secret.error();
+    if (readable_by_all(row.file)) warnings.push_back(readable_warning(row.file));
+    row.token = *secret;
   }
-  row.token = *secret;
-  return {};
+  if (row.token.size() >= 16 && is_sendable_value(row.token)) return {};
+  return (row.file.empty() ? "the token" : row.file.string()) + " must hold one line of 16 to 4096 bytes";
 }
 
 }  // namespace
@@ -237,6 +244,39 @@ const NamedTable* named_table(std::string_view path) {
 
 std::string row_key(const NamedTable& table, const std::string& name) {
   return std::string(table.path) + ".\"" + name + "\"";
+}
+
+RowVariable row_variable(std::string_view name, const Config& config) {
+  RowVariable found;
+  for (const NamedTable& table : tables) {
+    const std::string stem = variable_part(table.path);
+    if (table.set_secret == nullptr || !name.starts_with(stem)) continue;
+    std::string_view part = name.substr(stem.size());
+    if (!part.empty() && part.front() != '_') continue;
+    found.table = &table;
+    for (const NamedColumn& column : table.columns) {
+      const std::string ending = "_" + variable_part(column.name);
+      if (found.column != nullptr || !part.ends_with(ending)) continue;
+      found.column = &column;
+      part.remove_suffix(ending.size());
+    }
+    part.remove_prefix(std::min<std::size_t>(part.size(), 1));
+    for (const char c : part) found.row += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    const std::string in_lower_case = found.row;
+    for (const std::string& row : table.names(config)) {
+      if (variable_part(row) != part) continue;
+      if (found.row != in_lower_case && found.row != row)
+        found.remedy = "this may mean " + found.row + " or " + row + ": rename either";
+      found.row = row;
+    }
+    if (found.row.empty()) {
+      found.remedy = "end it with a name: FEEDMILL_" + stem + "_" + variable_part(table.example) +
+                     " is the secret of [" + row_key(table, std::string(table.example)) + "]";
+    } else if (found.remedy.empty()) {
+      found.remedy = table.check_name(found.row);
+    }
+  }
+  return found;
 }
 
 std::vector<NamedProblem> finish_named(Config& config, const SecretReader& read_secret) {

@@ -37,7 +37,21 @@ struct NamedTable {
   void (*copy)(Config& into, const Config& from);  ///< all rows
   std::string_view example;                        ///< an example row name
   bool reloads;                                    ///< SIGHUP applies new rows
+  /// Gives an existing row its secret instead of its column `file`. Null: the environment sets nothing of this table.
+  void (*set_secret)(Config& config, const std::string& name, const std::string& secret);
 };
+
+/// The cell of a named row that an environment variable sets. FEEDMILL_API_TOKEN_READER is the secret of
+/// [api.token."reader"], FEEDMILL_API_TOKEN_READER_ASKS its column `asks`.
+struct RowVariable {
+  const NamedTable* table = nullptr;    ///< null: the variable belongs to no table
+  std::string row;                      ///< name of the existing row with this variable, else in lower case
+  const NamedColumn* column = nullptr;  ///< null: the secret
+  std::string remedy;                   ///< the expected form of the variable's name, "" if it is valid
+};
+
+/// `name` is without FEEDMILL_.
+RowVariable row_variable(std::string_view name, const Config& config);
 
 /// All named tables. Constant for the program's lifetime.
 std::span<const NamedTable> named_tables();

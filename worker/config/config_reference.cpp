@@ -7,6 +7,7 @@
 
 #include "worker/config/config.hpp"
 #include "worker/config/config_named.hpp"
+#include "worker/config/config_values.hpp"
 
 namespace feedmill {
 namespace {
@@ -88,7 +89,9 @@ std::string config_reference() {
       "Later ones win: default, file, environment, flag. The file is the one given by `--config`, else the first "
       "`feedmill.toml` in `$CONFIGURATION_DIRECTORY`, `$XDG_CONFIG_HOME/feedmill`, `/etc/feedmill`; "
       "`deploy/feedmill.toml.example` lists every option. An option's variable is `FEEDMILL_`, its table and its key; "
-      "old names are still read. With `_FILE` appended, a variable names a file that holds the value. Durations: "
+      "old names are still read. With `_FILE` appended, a variable names a file that holds the value. Secrets are "
+      "never "
+      "shown or logged. Durations: "
       "`500ms 90s 15min 24h 7d`; sizes: `64KiB 16MiB`; lists are separated by commas in the environment.\n"
       "\n"
       "SIGHUP (`systemctl reload feedmill`) reloads the file. Options marked below take effect at once. For all other "
@@ -100,6 +103,7 @@ std::string config_reference() {
     const auto code = [](std::string_view word) { return word.empty() ? std::string() : fmt::format("`{}`", word); };
     std::string variables = code(variable_of(option));
     if (!option.old_env.empty()) variables += fmt::format(", before: `FEEDMILL_{}`", option.old_env);
+    if (option.secret != nullptr) variables += fmt::format("; its content: `{}`", secret_variable_of(option));
     text += fmt::format("| `{}` | {} | {} | {} | {} | {} | {} |\n", option.key, variables, code(option.flag),
                         option.fallback.empty()    ? "empty"
                         : is_told_in_words(option) ? cell(option.fallback)
@@ -108,14 +112,21 @@ std::string config_reference() {
   }
   text +=
       "\n"
-      "Tables of the file with named rows:\n"
+      "Tables of the file with named rows. In variables, `NAME` is in upper case, with `_` for `.` and `-`; a row that "
+      "is "
+      "not in the file gets the name in lower case.\n"
       "\n"
-      "| table | key | value | SIGHUP | meaning |\n"
-      "|---|---|---|---|---|\n";
+      "| table | key | environment | value | SIGHUP | meaning |\n"
+      "|---|---|---|---|---|---|\n";
   for (const NamedTable& table : named_tables()) {
+    const std::string variable = fmt::format("FEEDMILL_{}_NAME", variable_part(table.path));
     for (const NamedColumn& column : table.columns) {
-      text += fmt::format("| `[{}.\"NAME\"]` | `{}` | {} | {} | {} |\n", table.path, column.name, cell(column.unit),
-                          table.reloads ? "yes" : "", cell(column.meaning));
+      std::string variables;
+      if (table.set_secret != nullptr) variables = fmt::format("`{}_{}`", variable, variable_part(column.name));
+      if (table.set_secret != nullptr && column.name == "file")
+        variables += fmt::format("; its content: `{}`", variable);
+      text += fmt::format("| `[{}.\"NAME\"]` | `{}` | {} | {} | {} | {} |\n", table.path, column.name, variables,
+                          cell(column.unit), table.reloads ? "yes" : "", cell(column.meaning));
     }
   }
   return text;

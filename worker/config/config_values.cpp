@@ -204,6 +204,13 @@ std::string show_value(LogFormat value) {
   return show_enum(value);
 }
 
+std::string variable_part(std::string_view name) {
+  std::string part;
+  for (const char c : name)
+    part.push_back(c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c == '.' || c == '-' ? '_' : c);
+  return part;
+}
+
 /// Replaces a URL's password: "redis://user:<set>@host". Other text is unchanged (SECURITY K1).
 std::string hide_password(std::string text) {
   const auto scheme = text.find("://");

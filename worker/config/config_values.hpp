@@ -64,6 +64,9 @@ std::string show_value(const std::optional<Value>& value) {
   return value ? show_value(*value) : "";
 }
 
+/// "retention.hard_cap" or "log-level" as spelled in an environment variable: "RETENTION_HARD_CAP", "LOG_LEVEL".
+std::string variable_part(std::string_view name);
+
 /// Replaces a URL's password: "redis://user:<set>@host". Other text is unchanged (SECURITY K1).
 std::string hide_password(std::string text);
 

@@ -132,12 +132,17 @@ int spawn(const fs::path& path, std::vector<std::string> arguments, int output, 
   words.reserve(arguments.size() + 1);
   for (auto& argument : arguments) words.push_back(argument.data());
   words.push_back(nullptr);
+  std::vector<char*> environment;  // without our options: some are secrets (SECURITY K4)
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    if (!std::string_view(*entry).starts_with("FEEDMILL_")) environment.push_back(*entry);
+  }
+  environment.push_back(nullptr);
   pid_t pid = 0;
   // The umask is process-wide: files created concurrently by other threads are also for this user only.
   static std::mutex one_at_a_time;
   const std::lock_guard lock(one_at_a_time);
   const mode_t usual = ::umask(077);
-  const int error = ::posix_spawn(&pid, path.c_str(), &files, &attributes, words.data(), environ);
+  const int error = ::posix_spawn(&pid, path.c_str(), &files, &attributes, words.data(), environment.data());
   ::umask(usual);
   posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&files);

@@ -1,5 +1,6 @@
 // Real servers and real processes: what survives kill -9 of either side (RELIABILITY R5, R8).
 #include <fstream>
+#include <iterator>
 #include <sstream>
 #include <sys/file.h>
 #include <sys/socket.h>
@@ -20,6 +21,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <stdlib.h>
 
 #include "tests/support/temporary_directory.hpp"
 #include "worker/redis_server/private_server.hpp"
@@ -637,6 +639,23 @@ TEST_F(EmbeddedRedisTest, LeavesNoDescriptorOfOursWithTheServer) {
     EXPECT_TRUE(target != "/dev/null" || link.path().filename() == "0") << link.path();
   }
   EXPECT_TRUE(holds_lock);
+}
+
+/// SECURITY K4.
+TEST_F(EmbeddedRedisTest, GivesTheServerNoSecretOfOurEnvironment) {
+  fs::create_directories(home / "bin");
+  std::ofstream(home / "bin/redis-server")
+      << "#!/bin/sh\nenv >>" << (home / "environment").string()
+      << "\nexec \"$(command -v redis-server || command -v valkey-server)\" \"$@\"\n";
+  fs::permissions(home / "bin/redis-server", fs::perms::owner_all);
+  options.search_path = (home / "bin").string();
+  ASSERT_EQ(::setenv("FEEDMILL_API_TOKEN_READER", "swordfish-of-reader", 1), 0);
+  EXPECT_TRUE(open());
+  ::unsetenv("FEEDMILL_API_TOKEN_READER");
+  std::ifstream file(home / "environment");
+  const std::string environment((std::istreambuf_iterator<char>(file)), {});
+  EXPECT_THAT(environment, HasSubstr("PATH="));
+  EXPECT_THAT(environment, testing::Not(HasSubstr("swordfish")));
 }
 
 }  // namespace
