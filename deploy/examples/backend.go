@@ -10,8 +10,8 @@
 // Elsewhere: go mod init backend && go get github.com/gomodule/redigo && go build
 //
 // The application's own data and its request to feedmill are one transaction. So are a request's outcome and the
-// position up to which answers have been read. Whatever is killed, and whenever: each request is executed once, and its
-// answer recorded.
+// position up to which events have been read. Whatever is killed, and whenever: each request is executed once, and its
+// answer recorded. A feed that cannot be read is shown as such: the user may have mistyped its address.
 package main
 
 import (
@@ -19,6 +19,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"html"
 	"net/http"
 	"os"
 	"regexp"
@@ -36,9 +37,12 @@ type event struct {
 	Type string `json:"type"`
 	App  string `json:"app"`
 	Ref  string `json:"ref"`
+	Feed string `json:"feed_url"`
 	Data struct {
 		Op     string `json:"op"`
+		State  string `json:"state"`
 		Reason string `json:"reason"`
+		First  bool   `json:"first"`
 	} `json:"data"`
 }
 
@@ -78,7 +82,7 @@ func ask(pool *redis.Pool, asked subscription, op string) (err error) {
 	return err
 }
 
-// note records the outcome of one of our requests, and that answers have been read up to here.
+// note records the outcome of one of our requests, and that events have been read up to here.
 func note(server redis.Conn, e event, seen string) error {
 	text, err := redis.Bytes(server.Do("HGET", app+":asked", e.Ref))
 	if errors.Is(err, redis.ErrNil) {
@@ -94,9 +98,10 @@ func note(server redis.Conn, e event, seen string) error {
 	server.Send("MULTI")
 	switch {
 	case e.Data.Op == "channel_unfollow":
-		server.Send("HDEL", row, asked.URL)
+		server.Send("HDEL", row, asked.URL, e.Feed)
 	case e.Type == "request_done":
-		server.Send("HSET", row, asked.URL, "subscribed")
+		server.Send("HDEL", row, asked.URL)
+		server.Send("HSET", row, e.Feed, "subscribed") // the canonical form of the address
 	default:
 		server.Send("HSET", row, asked.URL, "refused: "+e.Data.Reason)
 	}
@@ -105,7 +110,24 @@ func note(server redis.Conn, e event, seen string) error {
 	return exec(server)
 }
 
-// read records the answers to our requests among these stream records, and returns the id of the last record.
+// noteFeed records why a feed cannot be read, until it can be again, and that events have been read up to here.
+func noteFeed(server redis.Conn, e event, seen string) error {
+	why := fmt.Sprintf("%s (%s)", e.Data.State, e.Data.Reason)
+	if e.Data.First {
+		why = fmt.Sprintf("never read, is the address right? (%s)", e.Data.Reason)
+	}
+	server.Send("MULTI")
+	switch e.Type {
+	case "feed_failing", "feed_gone":
+		server.Send("HSET", app+":failing", e.Feed, why)
+	case "feed_created", "feed_recovered", "feed_removed":
+		server.Send("HDEL", app+":failing", e.Feed)
+	}
+	server.Send("SET", app+":seen", seen)
+	return exec(server)
+}
+
+// read records what these stream records say of our requests and of feeds, and returns the id of the last record.
 func read(server redis.Conn, records []interface{}) (seen string, err error) {
 	for _, record := range records {
 		var values []interface{}
@@ -116,17 +138,21 @@ func read(server redis.Conn, records []interface{}) (seen string, err error) {
 		if err != nil {
 			return "", err
 		}
-		if !strings.HasPrefix(fields["type"], "request_") {
+		isRequest, isFeed := strings.HasPrefix(fields["type"], "request_"), strings.HasPrefix(fields["type"], "feed_")
+		if !isRequest && !isFeed {
 			continue
 		}
 		var e event
 		if err := json.Unmarshal([]byte(fields["json"]), &e); err != nil {
 			return "", err
 		}
-		if e.App == app {
-			if err := note(server, e, seen); err != nil {
-				return "", err
-			}
+		if isFeed {
+			err = noteFeed(server, e, seen)
+		} else if e.App == app {
+			err = note(server, e, seen)
+		}
+		if err != nil {
+			return "", err
 		}
 	}
 	return seen, nil
@@ -162,8 +188,16 @@ func follow(pool *redis.Pool) error {
 }
 
 type post struct {
-	Title string `json:"title"`
-	Link  string `json:"link"`
+	TitleHTML string `json:"title_html"`
+	Link      string `json:"link"`
+}
+
+// asHTML escapes what is not HTML, or was not sanitised: posts come from strangers.
+func asHTML(text, kind, sanVer string) string {
+	if (kind == "text/html" || kind == "application/xhtml+xml") && sanVer != "0" {
+		return text
+	}
+	return html.EscapeString(text)
 }
 
 func page(pool *redis.Pool, user string) (map[string]interface{}, error) {
@@ -173,6 +207,14 @@ func page(pool *redis.Pool, user string) (map[string]interface{}, error) {
 	if err != nil {
 		return nil, err
 	}
+	for url, state := range feeds {
+		why, err := redis.String(server.Do("HGET", app+":failing", url))
+		if err == nil && state == "subscribed" {
+			feeds[url] = why
+		} else if err != nil && !errors.Is(err, redis.ErrNil) {
+			return nil, err
+		}
+	}
 	entries, err := redis.Strings(server.Do("ZREVRANGE", "zchannel:"+user+"/news:posts", 0, 19))
 	posts := []post{}
 	for _, entry := range entries {
@@ -180,7 +222,7 @@ func page(pool *redis.Pool, user string) (map[string]interface{}, error) {
 		if err != nil {
 			return nil, err
 		}
-		posts = append(posts, post{fields["title"], fields["link"]})
+		posts = append(posts, post{asHTML(fields["title"], fields["title_type"], fields["san_ver"]), fields["link"]})
 	}
 	return map[string]interface{}{"feeds": feeds, "posts": posts}, err
 }
@@ -212,9 +254,9 @@ func answer(pool *redis.Pool, response http.ResponseWriter, request *http.Reques
 }
 
 func main() {
-	if len(os.Args) != 3 {
+	if len(os.Args) != 3 || !strings.HasPrefix(os.Args[1], "redis") {
 		fmt.Fprintln(os.Stderr, "usage: backend REDIS_URL PORT")
-		os.Exit(64)
+		os.Exit(1)
 	}
 	pool := &redis.Pool{MaxIdle: 8, Dial: func() (redis.Conn, error) {
 		return redis.DialURL(os.Args[1], redis.DialConnectTimeout(5*time.Second), redis.DialReadTimeout(10*time.Second))

@@ -8,13 +8,17 @@
 //     curl -X DELETE 'http://localhost:8080/anna?url=https://example.org/feed.xml'    she unsubscribes
 //
 // The application's own data and its request to feedmill are one transaction. So are a request's outcome and the
-// position up to which answers have been read. Whatever is killed, and whenever: each request is executed once, and its
-// answer recorded.
+// position up to which events have been read. Whatever is killed, and whenever: each request is executed once, and its
+// answer recorded. A feed that cannot be read is shown as such: the user may have mistyped its address.
 const { createClient } = require('redis');
 const { randomUUID } = require('crypto');
 const http = require('http');
 
 const [redisUrl, port] = process.argv.slice(2);
+if (process.argv.length !== 4 || !/^rediss?:\/\//.test(redisUrl)) {
+  console.error('usage: backend.js REDIS_URL PORT');
+  process.exit(1);
+}
 const app = 'myapp', pause = () => new Promise((resume) => setTimeout(resume, 200));
 
 async function ask(store, user, url, op) {
@@ -35,11 +39,19 @@ async function ask(store, user, url, op) {
 }
 
 // Records the outcome of one of our requests.
-function note(both, asked, { type, ref, data }) {
-  const [user, url] = JSON.parse(asked);
-  if (data.op === 'channel_unfollow') both.hDel(`${app}:feeds:${user}`, url);
-  else both.hSet(`${app}:feeds:${user}`, url, type === 'request_done' ? 'subscribed' : `refused: ${data.reason}`);
+function note(both, asked, { type, ref, feed_url: feed, data }) {
+  const [user, url] = JSON.parse(asked), row = `${app}:feeds:${user}`;
+  if (data.op === 'channel_unfollow') both.hDel(row, [url, feed ?? url]);
+  else if (type === 'request_done') both.hDel(row, url).hSet(row, feed, 'subscribed'); // its canonical address
+  else both.hSet(row, url, `refused: ${data.reason}`);
   both.hDel(`${app}:asked`, ref);
+}
+
+// Records why a feed cannot be read, until it can be again.
+function noteFeed(both, { type, feed_url: feed, data: { first, state, reason } }) {
+  if (['feed_created', 'feed_recovered', 'feed_removed'].includes(type)) both.hDel(`${app}:failing`, feed);
+  if (['feed_failing', 'feed_gone'].includes(type))
+    both.hSet(`${app}:failing`, feed, `${first ? 'never read, is the address right?' : state} (${reason})`);
 }
 
 async function follow(store, reader) {
@@ -49,8 +61,9 @@ async function follow(store, reader) {
     const both = store.multi();
     for (const { id, message } of answer[0].messages) {
       seen = id;
-      if (!message.type.startsWith('request_')) continue;
       const event = JSON.parse(message.json);
+      if (message.type.startsWith('feed_')) noteFeed(both, event);
+      if (!message.type.startsWith('request_')) continue;
       const asked = event.app === app && event.ref && await store.hGet(`${app}:asked`, event.ref);
       if (asked) note(both, asked, event);
     }
@@ -58,10 +71,22 @@ async function follow(store, reader) {
   }
 }
 
+// Posts come from strangers: escapes what is not HTML, or was not sanitised.
+function asHtml(text, type, sanVer) {
+  if (!text || (['text/html', 'application/xhtml+xml'].includes(type) && sanVer !== '0')) return text;
+  return text.replace(/[&<>"']/g, (letter) => `&#${letter.charCodeAt()};`);
+}
+
 async function page(store, user) {
+  const feeds = await store.hGetAll(`${app}:feeds:${user}`), urls = Object.keys(feeds);
+  const failing = urls.length ? await store.hmGet(`${app}:failing`, urls) : [];
+  urls.forEach((url, i) => { if (failing[i] && feeds[url] === 'subscribed') feeds[url] = failing[i]; });
   const entries = await store.zRange(`zchannel:${user}/news:posts`, 0, 19, { REV: true });
-  const posts = await Promise.all(entries.map((entry) => store.hmGet(entry, ['title', 'link'])));
-  return { feeds: await store.hGetAll(`${app}:feeds:${user}`), posts: posts.map(([title, link]) => ({ title, link })) };
+  const posts = await Promise.all(entries.map(async (entry) => {
+    const [title, type, sanVer, link] = await store.hmGet(entry, ['title', 'title_type', 'san_ver', 'link']);
+    return { title_html: asHtml(title, type, sanVer), link };
+  }));
+  return { feeds, posts };
 }
 
 async function answer(store, request, response) {

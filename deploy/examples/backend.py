@@ -8,9 +8,10 @@
     curl -X DELETE 'http://localhost:8080/anna?url=https://example.org/feed.xml'    she unsubscribes
 
 The application's own data and its request to feedmill are one transaction. So are a request's outcome and the position
-up to which answers have been read. Whatever is killed, and whenever: each request is executed once, and its answer
-recorded.
+up to which events have been read. Whatever is killed, and whenever: each request is executed once, and its answer
+recorded. A feed that cannot be read is shown as such: the user may have mistyped its address.
 """
+import html
 import http.server
 import json
 import re
@@ -40,12 +41,24 @@ def note(both, asked, event):
     """Records the outcome of one of our requests."""
     user, url = json.loads(asked)
     if event["data"]["op"] == "channel_unfollow":
-        both.hdel(f"{APP}:feeds:{user}", url)
+        both.hdel(f"{APP}:feeds:{user}", url, event.get("feed_url", url))
     elif event["type"] == "request_done":
-        both.hset(f"{APP}:feeds:{user}", url, "subscribed")
+        both.hdel(f"{APP}:feeds:{user}", url)
+        both.hset(f"{APP}:feeds:{user}", event["feed_url"], "subscribed")  # the canonical form of the address
     else:
         both.hset(f"{APP}:feeds:{user}", url, "refused: " + event["data"]["reason"])
     both.hdel(f"{APP}:asked", event["ref"])
+
+
+def note_feed(both, event):
+    """Records why a feed cannot be read, until it can be again."""
+    data = event["data"]
+    if event["type"] == "feed_failing" and data.get("first"):
+        both.hset(f"{APP}:failing", event["feed_url"], f"never read, is the address right? ({data['reason']})")
+    elif event["type"] in ("feed_failing", "feed_gone"):
+        both.hset(f"{APP}:failing", event["feed_url"], f"{data['state']} ({data['reason']})")
+    elif event["type"] in ("feed_created", "feed_recovered", "feed_removed"):
+        both.hdel(f"{APP}:failing", event["feed_url"])
 
 
 def follow(store):
@@ -54,20 +67,33 @@ def follow(store):
         for _, records in store.xread({"stream:signals": seen}, count=1000, block=1000):
             both = store.pipeline(transaction=True)
             for seen, record in records:
-                if record["type"].startswith("request_"):
-                    event = json.loads(record["json"])
+                event = json.loads(record["json"])
+                if record["type"].startswith("feed_"):
+                    note_feed(both, event)
+                elif record["type"].startswith("request_"):
                     asked = store.hget(f"{APP}:asked", event["ref"]) if event.get("app") == APP else None
                     if asked:
                         note(both, asked, event)
             both.set(f"{APP}:seen", seen).execute()
 
 
+def as_html(text, kind, san_ver):
+    """Posts come from strangers: escapes what is not HTML, or was not sanitised."""
+    if text is None or kind in ("text/html", "application/xhtml+xml") and san_ver != "0":
+        return text
+    return html.escape(text)
+
+
 def page(store, user):
+    feeds = store.hgetall(f"{APP}:feeds:{user}")
+    failing = store.hmget(f"{APP}:failing", list(feeds)) if feeds else []
+    feeds = {url: why if why and state == "subscribed" else state
+             for (url, state), why in zip(feeds.items(), failing)}
     posts = store.pipeline(transaction=False)
     for entry in store.zrevrange(f"zchannel:{user}/news:posts", 0, 19):
-        posts.hmget(entry, "title", "link")
-    return {"feeds": store.hgetall(f"{APP}:feeds:{user}"),
-            "posts": [{"title": title, "link": link} for title, link in posts.execute()]}
+        posts.hmget(entry, "title", "title_type", "san_ver", "link")
+    return {"feeds": feeds,
+            "posts": [{"title_html": as_html(*title), "link": link} for *title, link in posts.execute()]}
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
@@ -109,4 +135,6 @@ def main(url, port):
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:3])
+    if len(sys.argv) != 3:
+        sys.exit("usage: backend.py REDIS_URL PORT")
+    main(*sys.argv[1:])

@@ -1,6 +1,8 @@
 // Keeps a hash of posts from feedmill's events, through disconnects and crashes: no event is lost or handled twice.
 //
-//	consumer /run/redis.sock myapp:posts        (or HOST:PORT instead of the socket)
+//	consumer redis://feedmill_consumer:PASSWORD@localhost:6379/0 myapp:posts
+//
+// The titles that it keeps are plain text: escape them in a page.
 //
 // With Debian's golang-github-gomodule-redigo-dev: GO111MODULE=off GOPATH=/usr/share/gocode go build consumer.go
 // Elsewhere: go mod init consumer && go get github.com/gomodule/redigo && go build
@@ -92,12 +94,8 @@ func records(reply interface{}, err error) (ids, texts []string, failure error) 
 	return ids, texts, nil
 }
 
-func follow(address, target string) error {
-	network := "tcp"
-	if strings.HasPrefix(address, "/") {
-		network = "unix"
-	}
-	server, err := redis.Dial(network, address, redis.DialConnectTimeout(5*time.Second), redis.DialReadTimeout(10*time.Second))
+func follow(url, target string) error {
+	server, err := redis.DialURL(url, redis.DialConnectTimeout(5*time.Second), redis.DialReadTimeout(10*time.Second))
 	if err != nil {
 		return err
 	}
@@ -125,9 +123,9 @@ func follow(address, target string) error {
 }
 
 func main() {
-	if len(os.Args) != 3 {
-		fmt.Fprintln(os.Stderr, "usage: consumer SOCKET|HOST:PORT KEY")
-		os.Exit(64)
+	if len(os.Args) != 3 || !strings.HasPrefix(os.Args[1], "redis") {
+		fmt.Fprintln(os.Stderr, "usage: consumer REDIS_URL KEY")
+		os.Exit(1)
 	}
 	for {
 		fmt.Fprintln(os.Stderr, "trying again:", follow(os.Args[1], os.Args[2]))

@@ -1,13 +1,19 @@
 #!/usr/bin/env node
 // Keeps a hash of posts from feedmill's events, through disconnects and crashes: no event is lost or handled twice.
 //
-//     consumer.js /run/redis.sock myapp:posts        (npm install redis@4, or Debian's node-redis)
+//     consumer.js redis://feedmill_consumer:PASSWORD@localhost:6379/0 myapp:posts
+//
+// It needs redis@4 of npm, or Debian's node-redis. The titles that it keeps are plain text: escape them in a page.
 //
 // The result is stored in the same Redis as the stream, so handling an event and acknowledging it are one transaction:
 // it happens once or not at all. Events delivered earlier and not acknowledged are read first.
 const { createClient } = require('redis');
 
-const [path, target] = process.argv.slice(2);
+const [url, target] = process.argv.slice(2);
+if (process.argv.length !== 4 || !/^rediss?:\/\//.test(url)) {
+  console.error('usage: consumer.js REDIS_URL KEY');
+  process.exit(1);
+}
 const stream = 'stream:signals', group = 'example-node', consumer = 'one';
 
 function apply(transaction, event) {
@@ -36,7 +42,7 @@ async function follow(client) {
 
 async function main() {
   for (;;) {
-    const client = createClient({ socket: { path, reconnectStrategy: false } });
+    const client = createClient({ url, socket: { reconnectStrategy: false } });
     client.on('error', () => {}); // reported below
     try {
       await client.connect();

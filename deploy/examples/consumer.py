@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Keeps a table of posts from feedmill's events, through disconnects and crashes: no event is lost or handled twice.
 
-    consumer.py unix:///run/redis.sock posts.db      (Debian: python3-redis)
+    consumer.py redis://feedmill_consumer:PASSWORD@localhost:6379/0 posts.db      (Debian: python3-redis)
 
 A consumer group remembers events that were delivered and not acknowledged. Those are read first. The result of an event
 and the fact that it was handled are written in one transaction; only then is the event acknowledged. If the
-acknowledgement is lost, the event arrives again and is recognised as handled.
+acknowledgement is lost, the event arrives again and is recognised as handled. The titles are plain text: escape them
+in a page.
 """
 import json
 import sqlite3
@@ -67,7 +68,9 @@ def main(url, path):
 
 
 if __name__ == "__main__":
+    if len(sys.argv) != 3:
+        sys.exit("usage: consumer.py REDIS_URL DATABASE")
     try:
-        main(*sys.argv[1:3])
+        main(*sys.argv[1:])
     except KeyboardInterrupt:
         pass

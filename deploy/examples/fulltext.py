@@ -56,4 +56,6 @@ def main(url, *command):
 
 
 if __name__ == "__main__":
+    if len(sys.argv) < 3:
+        sys.exit("usage: fulltext.py REDIS_URL COMMAND…")
     main(*sys.argv[1:])

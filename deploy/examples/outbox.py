@@ -75,4 +75,6 @@ def main(url, database):
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:3])
+    if len(sys.argv) != 3:
+        sys.exit("usage: outbox.py REDIS_URL DATABASE")
+    main(*sys.argv[1:])

@@ -44,7 +44,13 @@ func keyPrefix(partition, partitions uint) string {
 
 func main() {
 	var partitions uint
-	fmt.Sscan(os.Args[1], &partitions)
+	if len(os.Args) == 2 {
+		fmt.Sscan(os.Args[1], &partitions)
+	}
+	if partitions == 0 {
+		fmt.Fprintln(os.Stderr, "usage: partition PARTITIONS <URLS")
+		os.Exit(1)
+	}
 	for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
 		partition := partitionOf(lines.Text(), partitions)
 		fmt.Println(partition, keyPrefix(partition, partitions))

@@ -33,6 +33,10 @@ function keyPrefix(partition, partitions) {
 
 if (require.main === module) {
   const partitions = Number(process.argv[2]);
+  if (process.argv.length !== 3 || !(partitions >= 1)) {
+    console.error('usage: partition.js PARTITIONS <URLS');
+    process.exit(1);
+  }
   readline.createInterface({ input: process.stdin }).on('line', (url) => {
     const partition = partitionOf(url, partitions);
     console.log(`${partition} ${keyPrefix(partition, partitions)}`);

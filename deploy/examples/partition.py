@@ -34,6 +34,8 @@ def key_prefix(partition, partitions):
 
 
 if __name__ == "__main__":
+    if len(sys.argv) != 2 or not sys.argv[1].isdigit():
+        sys.exit("usage: partition.py PARTITIONS <URLS")
     count = int(sys.argv[1])
     for url in sys.stdin:
         mine = partition_of(url.strip(), count)

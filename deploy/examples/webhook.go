@@ -36,7 +36,12 @@ func isSigned(key []byte, header http.Header, body []byte) bool {
 	return false
 }
 
+const most = 4 << 20 // bytes of a body; an event has fewer
+
 func main() {
+	if len(os.Args) != 2 || os.Getenv("WEBHOOK_SECRET") == "" {
+		log.Fatal("usage: WEBHOOK_SECRET=whsec_… webhook PORT")
+	}
 	key, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(os.Getenv("WEBHOOK_SECRET"), "whsec_"))
 	if err != nil {
 		log.Fatal(err)
@@ -44,8 +49,12 @@ func main() {
 	var mutex sync.Mutex
 	seen := map[string]bool{} // in your database, written together with your handling of the event
 	receive := func(w http.ResponseWriter, r *http.Request) {
-		body, err := io.ReadAll(r.Body)
-		if err != nil || !isSigned(key, r.Header, body) {
+		body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, most))
+		if err != nil {
+			w.WriteHeader(http.StatusRequestEntityTooLarge)
+			return
+		}
+		if !isSigned(key, r.Header, body) {
 			w.WriteHeader(http.StatusUnauthorized)
 			return
 		}

@@ -7,7 +7,9 @@ handled twice.
 import atexit
 import json
 import os
+import pathlib
 import signal
+import socket
 import sqlite3
 import subprocess
 import sys
@@ -15,6 +17,8 @@ import tempfile
 import time
 
 TYPES = ["post_created", "post_modified", "post_trimmed"]
+TITLES = ["title", "<img src=x onerror=alert(1)>", "'); DROP TABLE posts; --", "%s %d {} $1 `id`", '"\\" \\u0000',
+          "\u202e\U0001f980 e\u0301", "-n --help"]
 
 
 def wait_for(done):
@@ -29,14 +33,19 @@ class Server:
     def __init__(self, directory):
         self.directory = directory
         self.socket = os.path.join(directory, "redis.sock")
+        with socket.socket() as listener:
+            listener.bind(("127.0.0.1", 0))
+            self.port = listener.getsockname()[1]
+        self.url = f"redis://127.0.0.1:{self.port}/0"
         self.number = 0
         self.start()
         atexit.register(self.kill)
 
     def start(self):
         self.process = subprocess.Popen(
-            ["redis-server", "--port", "0", "--unixsocket", self.socket, "--dir", self.directory, "--appendonly", "yes",
-             "--appendfsync", "always", "--save", "", "--logfile", os.path.join(self.directory, "log")],
+            ["redis-server", "--port", str(self.port), "--bind", "127.0.0.1", "--unixsocket", self.socket, "--dir",
+             self.directory, "--appendonly", "yes", "--appendfsync", "always", "--save", "", "--logfile",
+             os.path.join(self.directory, "log")],
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
         wait_for(lambda: self.cli("PING") == "PONG")
 
@@ -57,7 +66,7 @@ class Server:
             seq = f"{1000 + self.number}-1"
             record = {"v": 1, "seq": seq, "prev": f"{999 + self.number}-1", "type": kind, "entity_type": "post",
                       "entity_id": f"Entry:{post}", "feed_url": "https://example.org/", "guid": str(post),
-                      "data": {"title": f"title {self.number}", "timestamp": self.number}}
+                      "data": {"title": f"{TITLES[self.number % len(TITLES)]} {self.number}", "timestamp": self.number}}
             self.cli("XADD", "stream:signals", seq, "type", kind, "json", json.dumps(record))
 
     def expected(self):
@@ -105,7 +114,7 @@ def python_example(examples, directory):
             return table.execute("SELECT count(*) FROM done").fetchone()[0]
         except sqlite3.OperationalError:
             return 0
-    run(server, ["/usr/bin/python3", os.path.join(examples, "consumer.py"), "unix://" + server.socket, path], "example",
+    run(server, ["/usr/bin/python3", os.path.join(examples, "consumer.py"), server.url, path], "example",
         count)
     posts = dict(table.execute("SELECT id, title FROM posts"))
     assert posts == server.expected(), (posts, server.expected())
@@ -115,7 +124,7 @@ def python_example(examples, directory):
 def hash_example(command, group, directory):
     """Tests an example that keeps a hash next to the stream and counts how often it handled each signal."""
     server = Server(directory)
-    run(server, [*command, server.socket, "myapp:posts"], group, lambda: int(server.cli("HLEN", "myapp:posts:seen") or 0))
+    run(server, [*command, server.url, "myapp:posts"], group, lambda: int(server.cli("HLEN", "myapp:posts:seen") or 0))
     words = server.cli("HGETALL", "myapp:posts").split("\n")
     assert dict(zip(words[::2], words[1::2])) == server.expected()
     assert set(server.cli("HVALS", "myapp:posts:seen").split("\n")) == {"1"}, "something was done twice"
@@ -144,8 +153,24 @@ def has(command):
         return False
 
 
+def say_how_they_are_used(examples):
+    """Each example says how it is started, also when it is given something else than the URL of a Redis."""
+    for example in sorted(pathlib.Path(examples).iterdir()):
+        runner = {".py": "/usr/bin/python3", ".js": "node"}.get(example.suffix)
+        if example.suffix == ".go":
+            assert '"usage: ' in example.read_text(), example
+        if runner and has([runner, "--version"]):
+            for words in [[], ["/run/redis.sock", "x"]] if example.name in ("consumer.js", "backend.js") else [[]]:
+                done = subprocess.run([runner, example, *words], stdin=subprocess.DEVNULL, capture_output=True,
+                                      text=True, timeout=60, env={"PATH": "/usr/bin:/bin",
+                                                                  "NODE_PATH": "/usr/share/nodejs"})
+                assert done.returncode == 1 and done.stderr.startswith("usage: "), (example, done)
+
+
 def main():
     ran = 0
+    if has(["/usr/bin/python3", "-c", "import psycopg2, redis"]) and has(["sh", "-c", "node -e \"require('redis')\""]):
+        say_how_they_are_used(sys.argv[1])
     for name, probe, example in [("python", ["/usr/bin/python3", "-c", "import redis"], python_example),
                                  ("node", ["sh", "-c", "node -e \"require('redis')\""], node_example),
                                  ("go", ["go", "list", "github.com/gomodule/redigo/redis"], go_example)]:

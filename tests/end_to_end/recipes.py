@@ -8,6 +8,7 @@ The recipes do without the feedmill binary: they use Redis as the published user
 """
 import collections
 import hashlib
+import html.parser
 import http.client
 import http.server
 import json
@@ -108,7 +109,7 @@ class Worker(Part):
         super().__init__("worker", [program, "run"], directory, FEEDMILL_REDIS_URL=redis.url("feedmill"),
                          FEEDMILL_EGRESS_ALLOW="127.0.0.0/8:1024-65535", FEEDMILL_ADMIN_LISTEN="off",
                          FEEDMILL_HOST_SPACING="0ms", FEEDMILL_HOST_CONCURRENCY="64", FEEDMILL_POLL="50ms",
-                         FEEDMILL_LEASE="6s", FEEDMILL_FETCH_WALL="4s",
+                         FEEDMILL_LEASE="6s", FEEDMILL_FETCH_WALL="4s", FEEDMILL_MANUAL_FLOOR="1s",
                          FEEDMILL_MEMORY_BUDGET="512MiB")
 
     def kill(self):
@@ -173,19 +174,71 @@ class Postgres(Part):
             connection.close()
 
 
-class Publisher:
-    """Serves feeds of two posts each at /N.xml."""
+HOSTILE = ["<img src=x onerror=alert(1)>", "</textarea><script>alert(1)</script>", "'); DROP TABLE posts; --",
+           "\" onmouseover=alert(1) x='", "%s {} $1 `id` \\u0000", "\u202e&lt;b&gt;\U0001f980"]
+MARKUP = "<p>text<script>alert(1)</script><a href='javascript:alert(1)' onclick='alert(1)'>link</a></p>"
+
+
+def hostile_feed(kind):
+    """A JSON Feed with titles, texts and names that look like markup; of the kind "raw" its HTML is stored as it is."""
+    items = [{"id": f"{title} {kind}", "title": title, "authors": [{"name": title}],
+              "url": f"https://example.org/{number}?\"><script>alert(1)</script>",
+              "date_published": f"2026-11-02T08:0{number}:00Z",
+              **({"content_text": title} if number % 2 else {"content_html": MARKUP + title})}
+             for number, title in enumerate(HOSTILE)]
+    return json.dumps({"version": "https://jsonfeed.org/version/1.1", "title": HOSTILE[0], "description": HOSTILE[1],
+                       "items": items})
+
+
+class Harmless(html.parser.HTMLParser):
+    """Fails on markup that could run, and collects the text."""
 
     def __init__(self):
+        super().__init__()
+        self.text, self.tags = "", []
+
+    def handle_starttag(self, tag, attributes):
+        self.tags.append(tag)
+        assert tag not in ("script", "style", "iframe", "svg", "object", "embed", "form", "base"), self.rawdata
+        for name, value in attributes:
+            assert not name.startswith("on") and not (value or "").lower().startswith("javascript:"), self.rawdata
+
+    def handle_data(self, data):
+        self.text += data
+
+
+def text_of(markup, plain=False):
+    """The text of HTML that a page may contain. `plain`: it has no element at all."""
+    parser = Harmless()
+    parser.feed(markup or "")
+    parser.close()
+    assert not plain or not parser.tags, markup
+    return parser.text
+
+
+class Publisher:
+    """Serves feeds of two posts each at /N.xml, the documents that a test puts in `documents`, and hostile_feed()."""
+
+    def __init__(self):
+        self.documents = {"hostile": hostile_feed("clean"), "raw": hostile_feed("raw"), "typo": None}
+        documents = self.documents
+
         class Handler(http.server.BaseHTTPRequestHandler):
             def do_GET(self):
                 number = self.path[1:].removesuffix(".xml")
+                if documents.get(number, "") is None:
+                    return self.send_error(404)
+                if number in documents:
+                    return self.answer(documents[number].encode(), "application/feed+json")
                 items = "".join(f"<item><guid isPermaLink='false'>{post}</guid><title>{number} {post}</title>"
                                 f"<link>https://example.org/{number}/{post}</link>"
                                 f"<pubDate>Mon, 02 Nov 2026 08:0{post}:00 GMT</pubDate></item>" for post in (1, 2))
-                body = f"<rss version='2.0'><channel><title>Feed {number}</title>{items}</channel></rss>".encode()
+                self.answer(f"<rss version='2.0'><channel><title>Feed {number}</title>{items}</channel></rss>".encode(),
+                            "application/rss+xml")
+
+            def answer(self, body, kind):
                 self.send_response(200)
-                self.send_header("Content-Type", "application/rss+xml")
+                self.send_header("Content-Type", kind)
                 self.send_header("Content-Length", str(len(body)))
                 self.end_headers()
                 self.wfile.write(body)
@@ -212,9 +265,32 @@ class World:
         self.parts.append(part)
         return part
 
+    def ask(self, op, **fields):
+        """Requests something of feedmill; repeats it until Redis has it."""
+        words = [str(word) for pair in fields.items() for word in pair]
+        ref = f"{random.getrandbits(64):x}"
+        wait_for("Redis to take a request", lambda: self.redis.call(
+            "XADD", "stream:requests", "*", "op", op, *words, "app", "test", "ref", ref))
+
+    def refresh_until(self, what, url, done):
+        """Asks for refreshes, which may come too early after the last one, or to a worker that is killed."""
+        asked = 0
+
+        def refreshed():
+            nonlocal asked
+            if time.monotonic() - asked > 1.5:
+                self.ask("refresh", url=url)
+                asked = time.monotonic()
+            return done()
+        wait_for(what, refreshed)
+
     def close(self):
         for part in self.parts:
             part.kill()
+
+    def print_logs(self):
+        for log in sorted(pathlib.Path(self.directory).glob("*.log")):
+            print(f"--- {log.name}\n{log.read_text(errors='replace')[-3000:]}")
 
     def among_kills(self, steps, kills):
         """Runs `steps` one after another while killing the parts in turn, `kills` times in all; recipes come up twice
@@ -279,16 +355,25 @@ def backend(command):
         def shows(user, states, posts):
             page = call("GET", user)
             return page and page["feeds"] == states and collections.Counter(
-                post["title"] for post in page["posts"]) == collections.Counter(posts)
+                text_of(post["title_html"], plain=True) for post in page["posts"]) == collections.Counter(posts)
 
-        bad = "ftp://example.org/"
-        world.among_kills([step("PUT", user, url) for url in [*feeds, bad] for user in users], 20 if FULL else 8)
-        states = {**dict.fromkeys(feeds, "subscribed"), bad: "refused: bad_value"}
-        titles = [f"{number} {post}" for number in range(5) for post in (1, 2)]
+        bad, typo, hostile = "ftp://example.org/", world.publisher.url("typo"), world.publisher.url("hostile")
+        as_typed = {feeds[4]: feeds[4].replace("http:", "HTTP:") + "#news"}  # another spelling of the same address
+        world.among_kills([step("PUT", user, as_typed.get(url, url)) for url in [*feeds, bad, typo, hostile]
+                           for user in users], 20 if FULL else 8)
+        subscribed = dict.fromkeys([*feeds, hostile], "subscribed")
+        states = {**subscribed, bad: "refused: bad_value", typo: "never read, is the address right? (status.not_found)"}
+        titles = [f"{number} {post}" for number in range(5) for post in (1, 2)] + HOSTILE
         for user in users:
             wait_for("the posts of " + user, lambda: shows(user, states, titles))
-        world.among_kills([step("DELETE", user, url) for url in feeds[:3] + [bad] for user in users], 12 if FULL else 4)
-        states, titles = dict.fromkeys(feeds[3:], "subscribed"), titles[6:]
+        world.publisher.documents["typo"] = json.dumps({"version": "https://jsonfeed.org/version/1.1", "items": []})
+        states[typo] = "subscribed"
+        world.refresh_until("the feed that can be read again", typo,
+                            lambda: all(shows(user, states, titles) for user in users))
+        gone = [*feeds[:2], feeds[4], bad]
+        world.among_kills([step("DELETE", user, as_typed.get(url, url)) for url in gone for user in users],
+                          12 if FULL else 4)
+        states, titles = {url: state for url, state in states.items() if url not in gone}, titles[4:8] + titles[10:]
         for user in users:
             wait_for("the posts that are left to " + user, lambda: shows(user, states, titles))
         answered = world.check()
@@ -303,7 +388,7 @@ def postgres(examples):
         database = world.add(Postgres(world.directory))
         python = "/usr/bin/python3"
         texts = os.path.join(world.directory, "texts")
-        pathlib.Path(texts).write_text("#!/bin/sh\necho \"<p>All of $1</p>\"\n")
+        pathlib.Path(texts).write_text("#!/bin/sh\necho \"<p>All of $1</p><script>alert(1)</script>\"\n")
         os.chmod(texts, 0o755)
         for name, user, more in [("outbox", "feedmill_app", [database.url]),
                                  ("mirror", "feedmill_reader", [database.url]),
@@ -350,7 +435,7 @@ def postgres(examples):
             return posts
 
         def mirrored():
-            return {row[0]: row[1:] for row in database.rows("SELECT id, title, html, rev FROM posts")}
+            return {row[0]: row[1:] for row in database.rows("SELECT id, title_html, html, rev FROM posts")}
 
         wait_for("the posts with their texts", lambda: len(posts := stored()) == 2 * len(feeds) and
                  all(text for _, text, _ in posts.values()))
@@ -396,8 +481,7 @@ def main(program, examples, *names):
                     recipe()(world)
                 except BaseException:
                     print(f"{name} failed, SEED={seed}")
-                    for log in sorted(pathlib.Path(directory).glob("*.log")):
-                        print(f"--- {log.name}\n{log.read_text(errors='replace')[-3000:]}")
+                    world.print_logs()
                     if "KEEP" in os.environ:
                         shutil.copytree(directory, os.environ["KEEP"], ignore=shutil.ignore_patterns("postgres"))
                     raise
