@@ -234,12 +234,15 @@ class Sample(World):
         run = self.directory / "scripts/run"
         run.write_text(self.here(text))
         run.chmod(0o755)
-        self.environment.update(FEEDMILL_ADMIN_LISTEN=here[9810], FEEDMILL_WEBSUB_LISTEN=here[9811],
-                                FEEDMILL_DRAIN_LISTEN="0s")
+        self.environment["FEEDMILL_ADMIN_LISTEN"] = here[9810]
         self.environment.pop("FEEDMILL_EGRESS_ALLOW")
+        # A store and a configuration of the reader's, which scripts/run must not touch.
+        self.environment["FEEDMILL_REDIS_URL"] = "redis://127.0.0.1:1/0"
+        (self.directory / "home/.config/feedmill").mkdir(parents=True)
+        (self.directory / "home/.config/feedmill/feedmill.toml").write_text("[no.such]\noption = 1\n")
 
     def begin(self, page):
         """Starts scripts/run, except for README.md, which starts it itself."""
         if page.name != "README.md":
             self.start("exec ./scripts/run")
-            self.run("until feedmill health --ready >health 2>&1; do sleep 0.05; done")
+            self.run("until feedmill health --ready --config build/run/sample.toml >health 2>&1; do sleep 0.05; done")

@@ -73,6 +73,8 @@ def main():
         os.killpg(run.pid, signal.SIGINT)
         code = run.wait(timeout=PATIENCE)
         assert code == 0, f"it ended with {code}"
+        said = world.said(run, "err")
+        assert "waiting 0s for callbacks of hubs" in said and '{"ts"' not in said, "Ctrl-C waits, or logs are JSON"
         wait_for("the end of all that it started", lambda: not left_of(world))
     except BaseException:
         sys.stdout.write(world.said(run) + world.said(run, "err"))
