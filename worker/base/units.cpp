@@ -15,7 +15,8 @@ namespace {
 
 using Unit = std::pair<std::string_view, std::uint64_t>;
 
-constexpr Unit duration_units[] = {{"d", 86'400'000}, {"h", 3'600'000}, {"min", 60'000}, {"s", 1'000}, {"ms", 1}};
+constexpr Unit duration_units[] = {{"d", 86'400'000}, {"h", 3'600'000}, {"min", 60'000},
+                                   {"m", 60'000},     {"s", 1'000},     {"ms", 1}};
 constexpr Unit size_units[] = {{"GiB", 1ull << 30}, {"MiB", 1ull << 20}, {"KiB", 1ull << 10}, {"B", 1}};
 
 /// A whole number followed by one of `units`; empty if the product exceeds 63 bits, so that a signed count holds it.

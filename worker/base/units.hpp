@@ -9,7 +9,8 @@
 
 namespace feedmill {
 
-/// Parses "500ms" "90s" "15min" "24h" "7d", or "0". Empty for anything else: no unit, a sign, a fraction, overflow.
+/// Parses "500ms" "90s" "15m" (also "15min") "24h" "7d", or "0". Empty for anything else: no unit, a sign, a fraction,
+/// overflow.
 std::optional<std::chrono::milliseconds> read_duration(std::string_view text);
 
 /// Parses "0" "512B" "64KiB" "16MiB" "2GiB" to bytes. Empty for anything else.

@@ -11,7 +11,7 @@
 namespace feedmill {
 namespace {
 
-constexpr std::string_view written = "2026-11-23";  // date of the last change to this file's own text
+constexpr std::string_view written = "2026-11-30";  // date of the last change to this file's own text
 
 /// Escapes text for roff: backslashes are kept, "-" can be copied, and no line is taken for a request.
 std::string roff(std::string_view text) {
@@ -95,8 +95,9 @@ std::string configuration() {
       ".SH CONFIGURATION\n"
       "Later ones win: default, file, environment, flag. The file is the one given by \\fB\\-\\-config\\fR, else the "
       "first \\fIfeedmill.toml\\fR in $CONFIGURATION_DIRECTORY, $XDG_CONFIG_HOME/feedmill and /etc/feedmill. With "
-      "_FILE appended, a variable names a file that holds the value. Durations are written 500ms, 90s, 15min, "
-      "24h, 7d; sizes 64KiB, 16MiB. Options marked (SIGHUP) are reloaded when the process receives that signal.\n";
+      "_FILE appended, a variable names a file that holds the value. Durations are written 500ms, 90s, 15min "
+      "(or 15m), 24h, 7d; sizes 64KiB, 16MiB. Options marked (SIGHUP) are reloaded when the process receives that "
+      "signal.\n";
   for (const Option& option : option_table()) {
     std::string heading = "\\fB" + roff(option.key) + "\\fR (\\fI" + roff(option.unit) + "\\fR)";
     std::string about = fmt::format("{}. Default: {}. Environment: {}", option.meaning,

@@ -60,7 +60,7 @@ std::string cell(std::string_view text) {
 std::string sample_config() {
   std::string text =
       "# feedmill: every option with its default. Remove the # to change a value.\n"
-      "# Durations: 500ms 90s 15min 24h 7d; sizes: 64KiB 16MiB. SIGHUP: reloaded without a restart.\n"
+      "# Durations: 500ms 90s 15min (or 15m) 24h 7d; sizes: 64KiB 16MiB. SIGHUP: reloaded without a restart.\n"
       "# The environment (FEEDMILL_…) and flags override this file; `feedmill config show --origin` shows the values "
       "in force.\n";
   std::string_view group;
@@ -90,9 +90,9 @@ std::string config_reference() {
       "`feedmill.toml` in `$CONFIGURATION_DIRECTORY`, `$XDG_CONFIG_HOME/feedmill`, `/etc/feedmill`; "
       "`deploy/feedmill.toml.example` lists every option. An option's variable is `FEEDMILL_`, its table and its key; "
       "old names are still read. With `_FILE` appended, a variable names a file that holds the value. Secrets are "
-      "never "
-      "shown or logged. Durations: "
-      "`500ms 90s 15min 24h 7d`; sizes: `64KiB 16MiB`; lists are separated by commas in the environment.\n"
+      "never shown or logged. Durations: `500ms 90s 15min 24h 7d`, where `m` is `min`; sizes: `64KiB 16MiB`; lists are "
+      "separated by commas in the environment.
+"
       "\n"
       "SIGHUP (`systemctl reload feedmill`) reloads the file. Options marked below take effect at once. For all other "
       "changes, the log names the keys; they need a restart. An invalid file changes nothing.\n"

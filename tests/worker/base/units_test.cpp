@@ -20,7 +20,8 @@ INSTANTIATE_TEST_SUITE_P(All, Durations,
                                          UnitCase{"24h", 86'400'000}, UnitCase{"7d", 604'800'000}, UnitCase{"0", 0},
                                          UnitCase{"0s", 0}, UnitCase{"", -1}, UnitCase{"90", -1}, UnitCase{"s", -1},
                                          UnitCase{"-1s", -1}, UnitCase{"1.5h", -1}, UnitCase{"1 s", -1},
-                                         UnitCase{"1m", -1}, UnitCase{"1h30min", -1}, UnitCase{"106751991168d", -1},
+                                         UnitCase{"5m", 300'000}, UnitCase{"1M", -1}, UnitCase{"1mo", -1},
+                                         UnitCase{"1h30min", -1}, UnitCase{"106751991168d", -1},
                                          UnitCase{"99999999999999999999s", -1}));
 
 class Sizes : public testing::TestWithParam<UnitCase> {};
