@@ -309,10 +309,6 @@ namespace {
 
 namespace json = boost::json;
 
-double seconds(std::chrono::duration<double> span) {
-  return span.count();
-}
-
 json::value share(std::uint64_t part, std::uint64_t whole) {
   return whole == 0 ? json::value() : json::value(static_cast<double>(part) / static_cast<double>(whole));
 }
@@ -325,9 +321,9 @@ json::object figures_json(const RefreshFigures& figures) {
       object[figure.name] =
           figure.unit == RefreshFigure::Unit::share ? share(count, figures.refreshes()) : json::value(count);
   }
-  object["lateness_p50_seconds"] = seconds(figures.lateness_of(0.5));
-  object["lateness_p99_seconds"] = seconds(figures.lateness_of(0.99));
-  object["lateness_worst_seconds"] = seconds(figures.worst_lateness);
+  object["lateness_p50_seconds"] = in_seconds(figures.lateness_of(0.5));
+  object["lateness_p99_seconds"] = in_seconds(figures.lateness_of(0.99));
+  object["lateness_worst_seconds"] = in_seconds(figures.worst_lateness);
   return object;
 }
 
@@ -337,7 +333,7 @@ json::array hosts_json(const std::vector<HostFigures>& hosts) {
     rows.push_back(json::object{{"host", host.host},
                                 {"refreshes", host.refreshes},
                                 {"failed", host.failed},
-                                {"mean_seconds", seconds(host.mean())}});
+                                {"mean_seconds", in_seconds(host.mean())}});
   }
   return rows;
 }
@@ -351,14 +347,14 @@ json::object store_json(const StoreStatus& store) {
   for (const auto& [state, count] : fleet.states) states[state] = count;
   feeds["due"] = fleet.due;
   feeds["oldest_due_seconds"] =
-      fleet.oldest_due && *fleet.oldest_due < fleet.now ? seconds(fleet.now - *fleet.oldest_due) : 0.0;
+      fleet.oldest_due && *fleet.oldest_due < fleet.now ? in_seconds(fleet.now - *fleet.oldest_due) : 0.0;
   feeds["waiting"] = fleet.waiting;
   feeds["claimed"] = fleet.claimed;
   json::object& subscriptions = object["websub"].emplace_object();
   for (const auto& [state, count] : fleet.push_states) subscriptions[state] = count;
   json::array& workers = object["workers"].emplace_array();
   for (const WorkerRecord& worker : store.workers) {
-    json::object row{{"id", worker.id}, {"heartbeat_age_seconds", seconds(fleet.now - worker.alive_at)}};
+    json::object row{{"id", worker.id}, {"heartbeat_age_seconds", in_seconds(fleet.now - worker.alive_at)}};
     if (!fleet.first.empty()) row["stands_first"] = process_of(worker.id) == fleet.first;
     for (const auto& [name, value] : worker.fields) row[name] = value;
     workers.push_back(std::move(row));
@@ -368,7 +364,7 @@ json::object store_json(const StoreStatus& store) {
   for (const StreamFigures::Group& group : store.stream.groups) {
     groups.push_back(json::object{{"name", group.name},
                                   {"lag_records", group.lag},
-                                  {"lag_seconds", group.oldest ? seconds(store.stream.now - *group.oldest) : 0.0}});
+                                  {"lag_seconds", group.oldest ? in_seconds(store.stream.now - *group.oldest) : 0.0}});
   }
   object["push_out"] = subscriber_counts_json(store.told);
   json::array& closed = object["hosts_backing_off"].emplace_array();
@@ -425,10 +421,10 @@ json::object status_json(const Status& status) {
                       {"resident_bytes", process.memory_resident}};
   worker["last_commit_age_seconds"] =
       process.last_commit_ago.count() < 0 ? json::value() : json::value(process.last_commit_ago.count());
-  worker["clock_offset_seconds"] = seconds(process.clock_offset);
+  worker["clock_offset_seconds"] = in_seconds(process.clock_offset);
   worker["log_suppressed"] = process.log_suppressed;
   json::object& total = worker["since_start"].emplace_object();
-  total["seconds"] = seconds(process.total_for);
+  total["seconds"] = in_seconds(process.total_for);
   for (const auto& [name, value] : figures_json(process.total)) total[name] = value;
   worker["last_10min"] = figures_json(process.ten_minutes);
   worker["last_1h"] = figures_json(process.hour);
@@ -439,7 +435,7 @@ json::object status_json(const Status& status) {
                                      {"failed", one.failed},
                                      {"pushes", one.pushes},
                                      {"entries_created", one.created},
-                                     {"lateness_worst_seconds", seconds(one.worst_lateness)}});
+                                     {"lateness_worst_seconds", in_seconds(one.worst_lateness)}});
   }
   worker["stretch_seconds"] = stretch_minutes * 60;
   worker["hosts_seconds"] = process.hosts_age.count();

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cmath>
 #include <cstdlib>
 #include <sys/stat.h>
 #include <utility>
@@ -62,9 +63,11 @@ std::string logfmt_text(const std::string& value) {
   return quoted + '"';
 }
 
+/// Rounded to thousandths: most are seconds.
 std::string number_text(double number) {
   std::array<char, 32> digits;
-  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr;
+  const double rounded = std::round(number * 1000) / 1000;
+  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), rounded).ptr;
   return std::string(digits.data(), end);
 }
 

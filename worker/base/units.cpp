@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cmath>
 #include <cstdio>
 #include <limits>
 #include <span>
@@ -75,6 +76,10 @@ std::string format_time(std::chrono::system_clock::time_point time) {
                     static_cast<int>(clock.hours().count()), static_cast<int>(clock.minutes().count()),
                     static_cast<int>(clock.seconds().count()), static_cast<int>(clock.subseconds().count()));
   return std::string(text.data(), static_cast<std::size_t>(size));
+}
+
+double in_seconds(std::chrono::duration<double> span) {
+  return std::round(span.count() * 1000) / 1000;
 }
 
 double percent(std::uint64_t part, std::uint64_t whole) {

@@ -19,6 +19,9 @@ std::optional<std::uint64_t> read_size(std::string_view text);
 /// In the largest exact unit: "90s", "15min". read_duration() reads it back.
 std::string format_duration(std::chrono::milliseconds duration);
 
+/// Seconds for programs, rounded to milliseconds.
+double in_seconds(std::chrono::duration<double> span);
+
 /// In the largest exact unit: "64KiB". read_size() reads it back.
 std::string format_size(std::uint64_t bytes);
 

@@ -10,6 +10,7 @@
 #include "parsers/markup/text.hpp"
 #include "worker/base/redact.hpp"
 #include "worker/base/terminal.hpp"
+#include "worker/base/units.hpp"
 #include "worker/words/explanation.hpp"
 #include "worker/words/moments.hpp"
 #include "worker/words/record_text.hpp"
@@ -220,9 +221,9 @@ void Answered::add_to(boost::json::object& row) const {
     fields.push_back({{"name", visible(name)}, {"value", visible(safe)}});
   }
   row["egress"] = {{"decision", egress()}, {"peer", text_or_null(peer())}};
-  row["seconds"] = {{"connect", timings().connect.count()},
-                    {"first_byte", timings().first_byte.count()},
-                    {"total", timings().total.count()}};
+  row["seconds"] = {{"connect", in_seconds(timings().connect)},
+                    {"first_byte", in_seconds(timings().first_byte)},
+                    {"total", in_seconds(timings().total)}};
 }
 
 std::string size_text(std::uint64_t wire_bytes, const BodyPrint& print, std::uint64_t most) {

@@ -30,6 +30,11 @@ bool is_paused(const FeedState& state) {
   return state.state == "paused";
 }
 
+/// Whether a feed's field holds a Unix time.
+bool is_time(std::string_view name) {
+  return name == "updated" || name == "published";
+}
+
 json::value field_json(std::string_view name, const std::string& value) {
   using Holds = EntryField::Holds;
   const EntryField* const field = find_entry_field(name);
@@ -96,7 +101,7 @@ json::object show_json(const FeedRecord& record) {
   json::object row = list_json(record);
   json::object& feed = row["feed"].emplace_object();
   for (const auto& [name, value] : record.feed)
-    feed[name] = holds_json(name) ? embedded_json(value) : json::value(value);
+    feed[name] = holds_json(name) ? embedded_json(value) : json::value(is_time(name) ? unix_time_text(value) : value);
   row["claim"] = text_or_null(record.claim);
   row["state_since"] = is_paused(state) ? json::value() : time_json(state.state_since);
   row["fetch_url"] = text_or_null(state.address.fetch_url);
@@ -162,9 +167,9 @@ std::vector<std::pair<std::string, std::string>> show_lines(const FeedRecord& re
   add("url", record.feed_url);
   for (const auto& [name, value] : record.feed) {
     if (name == "title_type" || holds_json(name)) continue;  // shown without markup; --json has the lists
-    add(name.c_str(), name == "title"                            ? readable_field(record.feed, name)
-                      : name == "updated" || name == "published" ? unix_time_text(value)
-                                                                 : value);
+    add(name.c_str(), name == "title" ? readable_field(record.feed, name)
+                      : is_time(name) ? unix_time_text(value)
+                                      : value);
   }
   add("entries", fmt::format("{}, {}", grouped(std::int64_t(record.entries)), bytes_text(record.bytes)));
   const bool dated = state.state_since.count() != 0 && !is_paused(state);

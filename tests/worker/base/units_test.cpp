@@ -43,6 +43,12 @@ TEST(Units, AreWrittenAsTheyAreRead) {
   EXPECT_EQ(format_duration(std::chrono::minutes(60)), "1h");
 }
 
+TEST(Units, SecondsForProgramsAreRoundedToMilliseconds) {
+  EXPECT_EQ(in_seconds(std::chrono::nanoseconds(7'361'585'816)), 7.362);
+  EXPECT_EQ(in_seconds(std::chrono::milliseconds(250)), 0.25);
+  EXPECT_EQ(in_seconds(std::chrono::microseconds(1)), 0);
+}
+
 TEST(Units, TimesAreRfc3339) {
   using namespace std::chrono;
   EXPECT_EQ(format_time(sys_days{2026y / 3 / 1} + 12h + 5ms), "2026-03-01T12:00:00.005Z");
