@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <cerrno>
 #include <cstdint>
 #include <cstdlib>
@@ -236,12 +237,27 @@ std::string Terminal::painted(std::string_view code, std::string_view text) cons
   return fmt::format("\x1B[{}m{}\x1B[0m", code, text);
 }
 
-Columns::Columns(Terminal& terminal, std::vector<Column> columns) : terminal_(terminal), columns_(std::move(columns)) {}
+Columns::Columns(Terminal& terminal, std::span<const Column> columns, const Choice& choice)
+    : terminal_(terminal), header_(choice.header) {
+  for (const std::string& name : choice.names) {
+    const auto column = std::ranges::find(columns, name, &Column::name);
+    shown_.emplace_back(column - columns.begin(), *column);
+  }
+  if (!choice.names.empty()) return;
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    const std::size_t width = terminal.width() == 0 ? never - 1 : terminal.width();
+    if (width >= columns[i].from) shown_.emplace_back(i, columns[i]);
+  }
+}
 
 void Columns::heading() {
-  if (terminal_.width() == 0 || terminal_.json()) return;
+  if ((terminal_.width() == 0 && !header_) || terminal_.json()) return;
   std::vector<std::string> names;
-  for (const Column& column : columns_) names.emplace_back(column.name);
+  for (const auto& [place, column] : shown_) {
+    if (names.size() <= place) names.resize(place + 1);
+    std::ranges::transform(column.name, std::back_inserter(names[place]),
+                           [](unsigned char c) { return static_cast<char>(c == '_' ? ' ' : std::toupper(c)); });
+  }
   terminal_.line(terminal_.bold(laid_out(names)));
 }
 
@@ -255,17 +271,13 @@ void Columns::row(boost::json::object fields, const std::vector<std::string>& ce
 
 std::string Columns::laid_out(const std::vector<std::string>& cells) const {
   std::string out;
-  for (std::size_t i = 0; i < columns_.size() && i < cells.size(); ++i) {
-    const Column& column = columns_[i];
-    std::string cell = visible(cells[i]);
-    if (column.width > 0) {
-      if (terminal_.width() > 0) cell = cut(cell, column.width);
-      const std::size_t taken = columns(cell);
-      const std::size_t missing = column.width > taken ? column.width - taken : 0;
-      cell.insert(column.right ? 0 : cell.size(), missing, ' ');
-      cell += "  ";
-    }
-    out += cell;
+  for (const auto& [place, column] : shown_) {
+    std::string cell = visible(cells[place]);
+    if (column.width > 0 && terminal_.width() > 0) cell = cut(cell, column.width);
+    const std::size_t taken = columns(cell);
+    const std::size_t missing = column.width > taken ? column.width - taken : 0;
+    cell.insert(column.right ? 0 : cell.size(), missing, ' ');
+    out += cell + "  ";
   }
   while (!out.empty() && out.back() == ' ') out.pop_back();
   return terminal_.width() > 0 ? cut(out, terminal_.width()) : out;

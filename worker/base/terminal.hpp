@@ -3,6 +3,9 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -110,21 +113,31 @@ class Terminal {
   std::string buffer_, verb_;
 };
 
-/// Table rows, or for programs an object per row. Every column but the last has a fixed width, and on a terminal is
-/// truncated to it; the last takes the rest. Without a terminal nothing is truncated.
+/// Table rows, or for programs an object per row. On a terminal a column with a width is truncated to it, and the line
+/// to the terminal. Without a terminal nothing is truncated.
 class Columns {
  public:
   struct Column {
-    std::string_view name;
-    std::size_t width;  ///< 0: as wide as its content (the last column)
+    std::string_view name;  ///< "last_success"; the heading is "LAST SUCCESS"
+    std::size_t width;      ///< 0: as wide as its content
     bool right = false;
+    std::size_t from = 0;  ///< unless it is chosen, shown only in pipes and on terminals of at least this width
+  };
+  /// As Column::from: shown only if it is chosen.
+  static constexpr std::size_t never = SIZE_MAX;
+  /// What the user wants to see instead of the usual.
+  struct Choice {
+    std::vector<std::string> names;  ///< of columns, in order; empty: the usual ones
+    bool header = false;             ///< heading() also writes to a pipe
   };
   /// `terminal` must outlive this.
-  Columns(Terminal& terminal, std::vector<Column> columns);
+  Columns(Terminal& terminal, std::span<const Column> columns, const Choice& choice);
+  Columns(Terminal& terminal, std::initializer_list<Column> columns)
+      : Columns(terminal, std::span<const Column>(columns.begin(), columns.size()), Choice{}) {}
 
-  /// Writes the column names, for people on a terminal only.
+  /// Writes the column names, for people on a terminal only unless Choice::header is set.
   void heading();
-  /// Writes a row with one cell per column; cells are cleaned here.
+  /// Writes a row with one cell per column, shown or not; cells are cleaned here.
   void row(const std::vector<std::string>& cells);
   /// Writes a row; programs get `fields` instead, as from Terminal::tell().
   void row(boost::json::object fields, const std::vector<std::string>& cells);
@@ -133,7 +146,8 @@ class Columns {
   std::string laid_out(const std::vector<std::string>& cells) const;
 
   Terminal& terminal_;
-  std::vector<Column> columns_;
+  std::vector<std::pair<std::size_t, Column>> shown_;  // with the place of its cell
+  bool header_;
 };
 
 /// Progress bar on stderr; nothing unless stderr is a terminal. Erased when destroyed.

@@ -59,6 +59,8 @@ struct VerbRow {
   void (*check)(const OperationValues& given) = nullptr;
   /// Extra lines of help; null: none.
   CommandNotes (*notes)() = nullptr;
+  /// Of a list: all its columns; it also takes --limit, --columns and --header.
+  std::span<const Columns::Column> columns{};
   StoreUse (*use)(const OperationValues& given) = changes;
   bool wants_known_feeds = false;  ///< changes nothing if one of its feeds is unknown, in any partition
   bool is_of_all = false;          ///< without a selected partition, uses the merged stream of all (RELIABILITY L28)
@@ -71,6 +73,8 @@ struct VerbRow {
   const Operation* operation() const;
   /// Whether it only groups other verbs.
   bool is_heading() const { return std::holds_alternative<const Operation*>(run) && operation() == nullptr; }
+  /// Whether it changes or removes stored data without further flags, or after asking.
+  bool changes_something() const;
 };
 
 /// Verbs under one heading of the help, in the order of the help.
@@ -78,6 +82,9 @@ struct VerbGroup {
   std::string_view name;
   std::vector<VerbRow> verbs;
 };
+
+/// The columns of a list that the command line asks for.
+Columns::Choice chosen_columns(const OperationValues& given);
 
 /// Throws CLI::ValidationError with `text` as the error message.
 [[noreturn]] void refuse(std::string text);
@@ -144,6 +151,8 @@ inline constexpr OperationField urls = many(argument("URL", "Addresses of feeds"
 inline constexpr OperationField only_feeds =
     many(option("--feed", "URL", "Only this feed; may be repeated", OperationField::Kind::address));
 inline constexpr OperationField yes = flag("--yes", "Do not ask");
+inline constexpr OperationField header = flag("--header", "Print the column names also in a pipe");
+inline constexpr OperationField rows = number("--limit", "N", "At most N", 1, 1'000'000'000);
 
 }  // namespace fields
 

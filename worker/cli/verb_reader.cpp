@@ -25,8 +25,17 @@ std::string called(const OperationField& field) {
 void put(OperationValues& given, const OperationField& field, const std::string& name, std::string_view text) {
   // An unset variable of a shell must not mean "all".
   if (text.empty() && (field.repeats || !field.flag.empty())) refuse(name + " is empty");
-  const std::string wrong = given.take_text(field, text);
+  std::string value(text);
+  if (field.kind == Kind::choice) std::ranges::replace(value, ' ', '_');  // as pages print them: "never read"
+  const std::string wrong = given.take_text(field, value);
   if (!wrong.empty()) refuse(name + ": " + visible(wrong));
+}
+
+/// The text of a field's help, with the choices that it does not name.
+std::string about_of(const OperationField& field) {
+  const auto is_named = [&](std::string_view choice) { return field.about.find(choice) != std::string_view::npos; };
+  if (field.kind != Kind::choice || std::ranges::all_of(field.choices, is_named)) return std::string(field.about);
+  return fmt::format("{}: {}", field.about, fmt::join(field.choices, ", "));
 }
 
 void complete(const OperationField& field, Arguments& line) {
@@ -41,6 +50,18 @@ const Operation* VerbRow::operation() const {
   return its == nullptr ? nullptr : *its;
 }
 
+bool VerbRow::changes_something() const {
+  if (const Operation* const its = operation()) return its->access == Operation::Access::change;
+  const bool in_store = std::holds_alternative<RunInStore>(run) || std::holds_alternative<RunInStores>(run);
+  return std::holds_alternative<RunWorker>(run) ||
+         std::ranges::find(fields, "yes", &OperationField::name) != fields.end() ||
+         (in_store && use({}) == StoreUse::change);
+}
+
+Columns::Choice chosen_columns(const OperationValues& given) {
+  return {given.texts("columns"), given.truth("header")};
+}
+
 void VerbReader::take(Arguments& line) {
   const Operation* const operation = verb.operation();
   const bool assigns = operation != nullptr && operation->assigns;
@@ -50,6 +71,7 @@ void VerbReader::take(Arguments& line) {
   }
   if (assigns) take_assignments(*operation, line);
   if (operation != nullptr && !operation->question.empty()) take_flag(fields::yes, line);
+  take_columns(line);
   line.check([this] {
     if (const auto wrong = objection_to(verb.fields, given, called); !wrong.text.empty()) refuse(wrong.text);
     if (verb.check != nullptr) verb.check(given);
@@ -74,7 +96,7 @@ void VerbReader::take_argument(const OperationField& field, Arguments& line) {
 }
 
 void VerbReader::take_flag(const OperationField& field, Arguments& line) {
-  const std::string flag(field.flag), unit(field.unit), about(field.about);
+  const std::string flag(field.flag), unit(field.unit), about = about_of(field);
   if (field.kind == Kind::truth) {
     line.flag(
         flag, [this, &field] { given.take_text(field, "yes"); }, about);
@@ -86,6 +108,29 @@ void VerbReader::take_flag(const OperationField& field, Arguments& line) {
   else
     line.value(flag, unit, read, about);
   complete(field, line);
+}
+
+void VerbReader::take_columns(Arguments& line) {
+  for (const Columns::Column& column : verb.columns) column_names_.push_back(column.name);
+  if (const Operation* const its = verb.operation()) {
+    for (const OperationColumn& column : its->columns) column_names_.push_back(column.member);
+  }
+  if (column_names_.empty()) return;
+  const bool has_limit = std::ranges::find(verb.fields, "limit", &OperationField::name) != verb.fields.end();
+  if (!has_limit) take_flag(fields::rows, line);
+  columns_field_ = fields::many(
+      fields::one_of(fields::option("--columns", "NAME,...", "Columns to print, in this order"), column_names_));
+  const auto read = [this](const std::string& text) {
+    std::string_view rest = text;
+    do {
+      const std::size_t comma = std::min(rest.find(','), rest.size());
+      put(given, columns_field_, called(columns_field_), rest.substr(0, comma));
+      rest.remove_prefix(std::min(comma + 1, rest.size()));
+    } while (!rest.empty());
+  };
+  line.value("--columns", "NAME,...", read, about_of(columns_field_));
+  complete(columns_field_, line);
+  take_flag(fields::header, line);
 }
 
 void VerbReader::take_assignments(const Operation& operation, Arguments& line) {

@@ -27,9 +27,12 @@ class VerbReader {
  private:
   void take_argument(const OperationField& field, Arguments& line);
   void take_flag(const OperationField& field, Arguments& line);
+  void take_columns(Arguments& line);
   void take_assignments(const Operation& operation, Arguments& line);
   void assign(const Operation& operation, const std::string& assignment);
 
+  std::vector<std::string_view> column_names_;
+  OperationField columns_field_;                                    ///< its choices are column_names_
   std::map<std::string_view, std::vector<std::string>> arguments_;  // by field, as typed
   std::vector<std::string> assignments_;
 };

@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <array>
+#include <limits>
 #include <set>
 #include <span>
 #include <utility>
@@ -73,13 +75,17 @@ bool holds(const std::vector<ChannelRecord>& channels, const std::string& uid) {
   return std::ranges::find(channels, uid, &ChannelRecord::uid) != channels.end();
 }
 
+constexpr std::array<Columns::Column, 3> channel_columns{{{"unread", 8, true}, {"feeds", 7, true}, {"channel", 0}}};
+
 int show_channels(const OperationValues& given, std::span<const VerbContext> stores) {
   Terminal& terminal = stores.front().terminal;
   const auto all = ChannelsOfAll(deployment_of(stores)).list();
-  Columns table(terminal, {{"UNREAD", 8, true}, {"FEEDS", 7, true}, {"CHANNEL", 0}});
+  Columns table(terminal, channel_columns, chosen_columns(given));
   table.heading();
+  std::int64_t left = given.number("limit", std::numeric_limits<std::int64_t>::max());
   for (const ChannelRecord& channel : all) {
     if (!is_wanted(given.text("user"), channel.uid)) continue;
+    if (left-- == 0) break;
     table.row({{"channel", channel.uid},
                {"position", channel.position},
                {"feeds", channel.feeds},
@@ -269,6 +275,7 @@ VerbRow channel_list() {
           .about = "List all channels in order",
           .example = "feedmill channel list --user anna",
           .fields = taken,
+          .columns = channel_columns,
           .use = reads,
           .run = show_channels};
 }
@@ -323,6 +330,7 @@ VerbRow channel_timeline_row() {
           .about = "Show unread posts of a channel, newest first",
           .example = "feedmill channel timeline anna/news --limit 5",
           .fields = taken,
+          .columns = entry_columns,
           .use = reads,
           .run = channel_timeline};
 }

@@ -89,7 +89,7 @@ void tell(Terminal& terminal, const StoredEntry& entry, const std::vector<std::s
 
 void tell_entries(const OperationValues& given, const std::string& words, Terminal& terminal, const EntryPages& pages,
                   const EntryFilter& filter) {
-  Columns table(terminal, {{"TIME", 20}, {"ID", 14}, {"TITLE", 0}});
+  Columns table(terminal, entry_columns, chosen_columns(given));
   std::optional<EntryCursor> before = given.place("before");
   const auto limit = static_cast<std::size_t>(given.number("limit", usual_limit));
   for (std::size_t shown = 0; shown < limit;) {
@@ -160,9 +160,10 @@ int show_entry(const OperationValues& given, const VerbContext& context) {
 VerbRow entries_verb() {
   static constexpr std::array taken{fields::url, fields::limit, fields::before};
   return {.name = "entries",
-          .about = "Entries of a feed, newest first",
+          .about = "List the entries of a feed, newest first",
           .example = "feedmill entries https://example.org/feed.xml --limit 5",
           .fields = taken,
+          .columns = entry_columns,
           .use = reads,
           .run = list_entries};
 }
@@ -174,7 +175,7 @@ VerbRow entry_verb() {
                                     fields::option("--guid", "GUID", "Its identifier within its feed"),
                                     fields::flag("--text", "Also its whole text without markup, as content_text")};
   return {.name = "entry",
-          .about = "One entry",
+          .about = "Show one entry",
           .example = "feedmill entry Entry:17",
           .fields = taken,
           .check = check_entry_name,

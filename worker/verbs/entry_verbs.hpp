@@ -1,6 +1,7 @@
 // Lists of entries in pages, for the verbs that print them.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <functional>
 #include <optional>
@@ -28,6 +29,10 @@ inline constexpr OperationField before =
            OperationField::Kind::place);
 
 }  // namespace fields
+
+/// Columns of lists of entries.
+inline constexpr std::array<Columns::Column, 4> entry_columns{
+    {{"time", 20}, {"id", 14}, {"title", 0}, {"link", 0, false, Columns::never}}};
 
 /// Prints entries of `pages` as limited by the fields `limit` and `before`, and finally how to continue: `words` and
 /// --before.

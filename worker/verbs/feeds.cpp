@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <limits>
 #include <optional>
 #include <span>
 #include <string>
@@ -183,22 +184,24 @@ std::string next_of(const FeedRecord& record, Milliseconds now) {
 constexpr std::array<std::string_view, 9> states{"new",     "never_read", "healthy",     "degraded", "failing",
                                                  "blocked", "gone",       "quarantined", "paused"};
 
+// A narrow terminal drops the title first, then the number of entries, then the last result; never the URL.
+constexpr std::array<Columns::Column, 6> feed_columns{{{"state", 11},
+                                                       {"entries", 7, true, 90},
+                                                       {"next", 10},
+                                                       {"last", 19, false, 76},
+                                                       {"title", 28, false, 130},
+                                                       {"url", 0}}};
+
 int show_feeds(const OperationValues& given, std::span<const VerbContext> stores) {
   const std::string state = given.text("state"), host = given.text("host");
   Terminal& terminal = stores.front().terminal;
-  // A narrow terminal drops the title first, then the number of entries, then the last result; never the URL.
-  const std::size_t width = terminal.width();
-  const bool titles = width == 0 || width >= 130, entries = width == 0 || width >= 90, last = width == 0 || width >= 76;
-  std::vector<Columns::Column> columns = {{"STATE", 11}};
-  if (entries) columns.push_back({"ENTRIES", 7, true});
-  columns.push_back({"NEXT", 10});
-  if (last) columns.push_back({"LAST", width == 0 || width >= 110 ? 19U : 14U});
-  if (titles) columns.push_back({"TITLE", 28});
-  bool any = false;
-  columns.push_back({"URL", 0});
-  Columns table(terminal, std::move(columns));
+  auto columns = feed_columns;
+  if (terminal.width() > 0 && terminal.width() < 110) columns[3].width = 14;
+  Columns table(terminal, columns, chosen_columns(given));
   table.heading();
+  bool any = false;
   std::size_t feeds = 0;
+  std::int64_t left = given.number("limit", std::numeric_limits<std::int64_t>::max());
   for (const VerbContext& context : stores) {
     const auto now = or_fail(context.store.now());
     const Partition mine = context.config.partition();
@@ -208,18 +211,17 @@ int show_feeds(const OperationValues& given, std::span<const VerbContext> stores
         if (!state.empty() && record->state.state != state) continue;
         if (!host.empty() && host_of(record->feed_url) != host) continue;
         if (given.truth("due") && !is_due(*record, now)) continue;
+        if (left-- == 0) return false;
         any = true;
-        std::vector<std::string> cells = {record->state.state};
-        if (entries) cells.push_back(std::to_string(record->entries));
-        cells.push_back(next_of(*record, now));
-        if (last) cells.push_back(last_result(record->state.last));
-        if (titles) cells.push_back(readable_field(record->feed, "title"));
-        cells.push_back(record->feed_url);
         boost::json::object row = list_json(*record);
         if (!mine.is_whole()) row["partition"] = mine.index;
-        table.row(std::move(row), cells);
+        table.row(std::move(row),
+                  {record->state.state, std::to_string(record->entries), next_of(*record, now),
+                   last_result(record->state.last), readable_field(record->feed, "title"), record->feed_url});
       }
+      return left > 0;
     });
+    if (left <= 0) break;
   }
   if (feeds == 0) {
     const Config& config = stores.front().config;
@@ -303,6 +305,7 @@ VerbRow list_verb() {
           .about = "List all feeds, one per line",
           .example = "feedmill list --state failing --json",
           .fields = taken,
+          .columns = feed_columns,
           .use = reads,
           .run = show_feeds};
 }

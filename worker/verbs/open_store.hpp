@@ -94,7 +94,8 @@ void in_parts(const std::vector<Item>& all, Work work) {
 }
 
 /// Calls `work` for consecutive pages of all registered URLs in order, each small enough for one store call
-/// (OPERATIONS U10). Throws Interrupted between pages. Returns the number of URLs.
+/// (OPERATIONS U10), until it returns false, if it returns a bool. Throws Interrupted between pages. Returns the number
+/// of URLs.
 template <class Work>
 std::size_t over_all_feeds(Store& store, Work work) {
   std::size_t feeds = 0;
@@ -102,8 +103,12 @@ std::size_t over_all_feeds(Store& store, Work work) {
     stop_if_interrupted();
     const std::vector<std::string> page = or_fail(walk.next());
     if (page.empty()) return feeds;
-    work(std::span<const std::string>(page));
     feeds += page.size();
+    if constexpr (std::is_void_v<std::invoke_result_t<Work, std::span<const std::string>>>) {
+      work(std::span<const std::string>(page));
+    } else if (!work(std::span<const std::string>(page))) {
+      return feeds;
+    }
   }
 }
 

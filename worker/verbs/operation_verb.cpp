@@ -1,7 +1,7 @@
 // Runs an operation as a verb and prints its outcome.
 #include <algorithm>
-#include <cctype>
 #include <exception>
+#include <limits>
 #include <optional>
 #include <string>
 #include <utility>
@@ -129,21 +129,19 @@ class Call {
   }
 
   int tell_pages() {
-    const auto& columns = operation_.columns;
-    std::vector<std::string> names;
-    for (const OperationColumn& column : columns) {
-      names.push_back(words(column.member));
-      std::ranges::transform(names.back(), names.back().begin(), [](unsigned char c) { return std::toupper(c); });
-    }
-    std::vector<Columns::Column> heads;
-    for (std::size_t i = 0; i < names.size(); ++i) heads.push_back({names[i], columns[i].width, columns[i].right});
-    Columns table(context_.terminal, std::move(heads));
+    std::vector<Columns::Column> columns;
+    for (const OperationColumn& column : operation_.columns)
+      columns.push_back({column.member, column.width, column.right});
+    Columns table(context_.terminal, columns, chosen_columns(given_));
     table.heading();
     bool any = false;
-    given_.take_text(page_fields()[1], std::to_string(most_page));
-    for (OperationOutcome page;;) {
+    std::int64_t left = given_.number("limit", std::numeric_limits<std::int64_t>::max());
+    for (OperationOutcome page; left > 0;) {
+      given_.put("limit", std::min<std::int64_t>(left, most_page));
       page = run();
-      for (const json::object& row : page.rows) table.row(row, cells(row));
+      for (const json::object& row : page.rows) {
+        if (left-- > 0) table.row(row, cells(row));
+      }
       any = any || !page.rows.empty();
       if (page.next.empty()) break;
       given_.take_text(page_fields()[0], page.next);

@@ -254,7 +254,8 @@ std::optional<EntryCursor> read_cursor(std::string_view text) {
 
 std::vector<std::string> entry_cells(const StoredEntry& entry) {
   const std::string title = readable_field(entry.fields, "title");
-  return {rfc3339(Milliseconds(place_of(entry).score * 1000)), entry.id, title.empty() ? entry.get("link") : title};
+  return {rfc3339(Milliseconds(place_of(entry).score * 1000)), entry.id, title.empty() ? entry.get("link") : title,
+          entry.get("link")};
 }
 
 std::string last_result(const LastRefresh& last) {

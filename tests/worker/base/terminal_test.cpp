@@ -175,6 +175,30 @@ TEST(Terminal, KeepsColumnsWholeAwayFromATerminal) {
   EXPECT_EQ(out.read(), "long name    7  " + std::string(60, 'x') + "\na      12  \\x1B[2J\n");
 }
 
+TEST(Terminal, WritesChosenColumnsInTheirOrder) {
+  constexpr std::array<Columns::Column, 4> columns{
+      {{"state", 6}, {"last_success", 0}, {"n", 3, true, 90}, {"link", 0, false, Columns::never}}};
+  const auto written = [&](const Columns::Choice& choice) {
+    Pipe out;
+    {
+      Terminal terminal({.out = out.writer()});
+      Columns table(terminal, columns, choice);
+      table.heading();
+      table.row({"new", std::string(90, 'x'), "7", "l"});
+    }
+    return out.read();
+  };
+  const std::string wide(90, 'x');
+  EXPECT_EQ(written({}), "new     " + wide + "    7\n");
+  EXPECT_EQ(written({{}, true}), "STATE   LAST SUCCESS    N\nnew     " + wide + "    7\n");
+  EXPECT_EQ(written({{"link", "last_success", "state"}, true}), "LINK  LAST SUCCESS  STATE\nl  " + wide + "  new\n");
+  PseudoTerminal screen;
+  Terminal terminal({.color = ColorMode::never, .out = screen.inner()});
+  Columns table(terminal, columns, {});
+  table.row({"new", "x", "7", "l"});
+  EXPECT_EQ(screen.read("\r\n"), "new     x\r\n") << "40 columns are too few for the third";
+}
+
 TEST(Terminal, CutsColumnsToTheWidthOfATerminal) {
   PseudoTerminal screen;
   Terminal terminal({.color = ColorMode::never, .out = screen.inner()});

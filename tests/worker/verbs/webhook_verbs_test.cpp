@@ -258,6 +258,7 @@ TEST_F(WebhookVerbs, NeverShowASecretAfterwards) {  // OPERATIONS B6
 TEST_F(WebhookVerbs, ListShowResumeAndRemove) {
   EXPECT_NE(feedmill({"webhook", "list"}).err.find("no webhooks yet"), std::string::npos);
   const std::string one = add({"--name", "One"}), two = add();
+  EXPECT_EQ(feedmill({"webhook", "list", "--columns", "name", "--limit", "1", "--header"}).out.substr(0, 5), "NAME\n");
   const Outcome listed = feedmill({"webhook", "list"});
   EXPECT_NE(listed.out.find(one), std::string::npos);
   EXPECT_NE(listed.out.find(two), std::string::npos);
