@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "worker/cli/mistakes.hpp"
 #include "worker/cli/verb_reader.hpp"
 #include "worker/config/config.hpp"
 
@@ -44,11 +45,16 @@ class Tree {
     for (const VerbGroup& group : groups) {
       for (const VerbRow& verb : group.verbs) add_verb(group.name, verb);
     }
+    const auto help = std::ranges::find(tree_.verbs, "help", &CommandNode::name);
+    if (help == tree_.verbs.end()) return;
+    for (const CommandNode& verb : tree_.verbs) help->arguments.front().values.words.push_back(verb.name);
   }
 
   const CommandNode& tree() const { return tree_; }
 
   boost::system::result<CommandLine, NoCommand> read(std::vector<std::string> arguments) {
+    if (std::string wrong = misnamed_verb(tree_, arguments); !wrong.empty())
+      return NoCommand{exits::usage, std::move(wrong), false};
     std::reverse(arguments.begin(), arguments.end());  // CLI11 takes them from the back
     try {
       root_.parse(arguments);
@@ -59,17 +65,15 @@ class Tree {
     } catch (const CLI::ParseError& error) {
       return NoCommand{exits::usage, verb_name() + error.what() + hint(), false};
     }
-    line_.version = version_;
-    if (chosen_ == nullptr && !version_) return NoCommand{exits::usage, help(), true};
+    if (version_) choose("version");
+    if (chosen_ == nullptr) return NoCommand{exits::usage, help(), true};
     if (quiet_ && verbose_) return NoCommand{exits::usage, "-q and -v exclude each other", false};
     if (!line_.flags.contains("log.level") && quiet_) line_.flags["log.level"] = "error";
     if (!line_.flags.contains("log.level") && verbose_) line_.flags["log.level"] = "debug";
     line_.terminal.quiet = quiet_;
     line_.terminal.verbose = verbose_;
-    if (chosen_ != nullptr) {
-      line_.verb = chosen_->verb;
-      line_.given = chosen_->given;
-    }
+    line_.verb = chosen_->verb;
+    line_.given = chosen_->given;
     return line_;
   }
 
@@ -87,7 +91,7 @@ class Tree {
     };
     line.value("--color", "WHEN", read_color, "auto, always or never");
     line.among(color_modes);
-    line.flag("--version", version_, "Versions of feedmill and its libraries");
+    line.flag("-V,--version", version_, "Versions of feedmill and its libraries");
     const auto read_file = [this](const std::string& text) { line_.config_file = text; };
     line.value("--config", "FILE", read_file, "Configuration file");
   }
@@ -118,6 +122,7 @@ class Tree {
     node.about = verb.about;
     node.group = group;
     node.exits = verb.exits;
+    node.changes = verb.changes_something();
     if (!verb.is_heading()) node.example = {std::string(verb.example)};
     CLI::App& app = add_app(std::string(verb.name));
     Arguments arguments(app, node);
@@ -142,13 +147,6 @@ class Tree {
     CLI::App& app = *parent.add_subcommand(path.substr(space + 1));
     app.fallthrough();
     return app;
-  }
-
-  /// The verb named on the command line; the program itself if none.
-  const CLI::App& named() const {
-    const CLI::App* app = &root_;
-    for (auto found = app->get_subcommands(); !found.empty(); found = app->get_subcommands()) app = found.front();
-    return *app;
   }
 
   /// The words of the named verb: "entry put"; "" for the program.
@@ -176,26 +174,13 @@ class Tree {
   std::string unknown(std::vector<std::string> extras) const {
     std::erase(extras, "--");
     const std::string extra = extras.empty() ? "--" : extras.front();
-    std::vector<std::string> names;
-    if (extra.size() > 1 && extra.front() == '-') {
-      for (const CLI::App* const owner : {&named(), &root_}) {
-        for (const CLI::Option* const option : owner->get_options()) {
-          for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
-        }
-      }
-      const std::string flag = extra.substr(0, extra.find('='));
-      return fmt::format("{}unknown flag {}{}{}", verb_name(), visible(flag), suggestion(flag, names), hint());
-    }
-    for (const CLI::App* const verb : named().get_subcommands([](const CLI::App*) { return true; })) {
-      names.push_back(verb->get_name());
-    }
-    if (names.empty()) return fmt::format("{}unexpected argument \"{}\"{}", verb_name(), visible(extra), hint());
-    return fmt::format("{}unknown verb \"{}\"{}{}", verb_name(), visible(extra), suggestion(extra, names), hint());
+    if (extra.size() > 1 && extra.front() == '-') return unknown_flag(tree_, path(), extra);
+    return fmt::format("{}unexpected argument \"{}\"{}", verb_name(), visible(extra), hint());
   }
 
-  static std::string suggestion(std::string_view name, const std::vector<std::string>& names) {
-    const std::vector<std::string_view> views(names.begin(), names.end());
-    return did_you_mean(name, views);
+  void choose(std::string_view name) {
+    const auto reader = std::ranges::find(readers_, name, [](const VerbReader& one) { return one.verb.name; });
+    if (reader != readers_.end()) chosen_ = &*reader;
   }
 
   CLI::App root_{"", "feedmill"};

@@ -17,7 +17,6 @@ namespace feedmill {
 
 /// A valid command line.
 struct CommandLine {
-  bool version = false;  ///< --version, without a verb
   VerbRow verb;
   OperationValues given;  ///< values of the verb
   TerminalOptions terminal;

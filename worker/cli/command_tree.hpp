@@ -51,6 +51,7 @@ struct CommandNode {
   CommandNotes notes;                ///< none if it has no lines
   std::vector<std::string> example;  ///< lines
   std::string exits;                 ///< exit codes with a special meaning; "" = none
+  bool changes = false;              ///< changes or removes stored data
   std::vector<CommandFlag> flags;
   std::vector<CommandArgument> arguments;
   std::vector<CommandNode> verbs;  ///< subcommands in the order of the help, grouped

@@ -108,9 +108,8 @@ std::string value_cases(const CommandNode& tree, const std::string& flag_word) {
   return "  case \"$verb" + (flag_word.empty() ? "" : " " + flag_word) + "\" in\n" + text + "  esac\n";
 }
 
-/// Each line of `channel list` in a pipe is two numbers and the channel's name.
 constexpr std::string_view channels_function =
-    "_feedmill_channels() { feedmill channel list 2>/dev/null | sed 's/^ *[0-9]*  *[0-9]*  *//'; }\n";
+    "_feedmill_channels() { feedmill channel list --columns channel 2>/dev/null; }\n";
 
 std::string verb_names(const CommandNode& node) {
   std::string text;
@@ -245,8 +244,7 @@ std::string fish_values(const CommandValues& values) {
   std::string text;
   for (const std::string& word : values.words) text.append(text.empty() ? "" : " ").append(word);
   if (values.channels)
-    text += std::string(text.empty() ? "" : " ") +
-            "(feedmill channel list 2>/dev/null | string replace -r \"^ *[0-9]+ +[0-9]+ +\" \"\")";
+    text += std::string(text.empty() ? "" : " ") + "(feedmill channel list --columns channel 2>/dev/null)";
   return text.empty() ? text : " -f -a " + in_quotes(text, true);
 }
 

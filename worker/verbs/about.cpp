@@ -13,6 +13,7 @@
 #include "worker/cli/cli.hpp"
 #include "worker/cli/pages.hpp"
 #include "worker/config/config.hpp"
+#include "worker/verbs/commands.hpp"
 #include "worker/verbs/doctor.hpp"
 #include "worker/verbs/table.hpp"
 
@@ -98,9 +99,37 @@ int tell_completion(const OperationValues& given, Terminal& terminal) {
   return exits::done;
 }
 
+/// Reads the words of `help` with -h appended: yields the help, or the error of an unknown verb.
+int tell_help(const OperationValues& given, Terminal& terminal) {
+  std::vector<std::string> words = given.texts("VERB");
+  words.emplace_back("-h");
+  return tell(read_command_line(words, verb_groups()).error(), terminal);
+}
+
 int tell_manual(const OperationValues& given, Terminal& terminal) {
   const CommandNode tree = command_tree(verb_groups());
   terminal.raw(given.truth("markdown") ? reference_page(tree) : manual_page(tree));
+  return exits::done;
+}
+
+int tell_version(const OperationValues&, Terminal& terminal) {
+  const auto list = versions();
+  const auto features = curl_features();
+  if (terminal.json()) {
+    boost::json::object row = json_row();
+    row["version"] = FEEDMILL_VERSION;
+    boost::json::object& libraries = row["libraries"].emplace_object();
+    for (const auto& [name, version] : list) {
+      if (name != "feedmill") libraries[name] = version;
+    }
+    row["libcurl_features"] = boost::json::value_from(features);
+    terminal.line(row);
+    return exits::done;
+  }
+  for (const auto& [name, version] : list) {
+    terminal.line(name == "libcurl" ? fmt::format("{} {} ({})", name, version, fmt::join(features, " "))
+                                    : fmt::format("{} {}", name, version));
+  }
   return exits::done;
 }
 
@@ -138,31 +167,27 @@ VerbRow completion_verb() {
 VerbRow man_verb() {
   static constexpr std::array taken{fields::flag("--markdown", "Only the verbs, as in docs/CLI.md")};
   return {.name = "man",
-          .about = "The manual page",
+          .about = "Print the manual page",
           .example = "feedmill man | man -l -",
           .fields = taken,
           .run = tell_manual};
 }
 
-int tell_version(Terminal& terminal) {
-  const auto list = versions();
-  const auto features = curl_features();
-  if (terminal.json()) {
-    boost::json::object row = json_row();
-    row["version"] = FEEDMILL_VERSION;
-    boost::json::object& libraries = row["libraries"].emplace_object();
-    for (const auto& [name, version] : list) {
-      if (name != "feedmill") libraries[name] = version;
-    }
-    row["libcurl_features"] = boost::json::value_from(features);
-    terminal.line(row);
-    return exits::done;
-  }
-  for (const auto& [name, version] : list) {
-    terminal.line(name == "libcurl" ? fmt::format("{} {} ({})", name, version, fmt::join(features, " "))
-                                    : fmt::format("{} {}", name, version));
-  }
-  return exits::done;
+VerbRow help_verb() {
+  static constexpr std::array taken{
+      fields::optional(fields::many(fields::argument("VERB", "Such as add, or channel list")))};
+  return {.name = "help",
+          .about = "Show help, or the help of a verb",
+          .example = "feedmill help channel list",
+          .fields = taken,
+          .run = tell_help};
+}
+
+VerbRow version_verb() {
+  return {.name = "version",
+          .about = "Show the versions of feedmill and its libraries",
+          .example = "feedmill version",
+          .run = tell_version};
 }
 
 }  // namespace feedmill

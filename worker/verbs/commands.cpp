@@ -126,7 +126,6 @@ int tell(const NoCommand& nothing, Terminal& terminal) {
 }
 
 int run_command(const CommandLine& line, Terminal& terminal) {
-  if (line.version) return tell_version(terminal);
   return std::visit(Runner(line, terminal), line.verb.run);
 }
 

@@ -254,7 +254,7 @@ VerbRow notify_rules() {
       fields::many(fields::option("--words", "WORDS", "Watch for posts that contain all these words; may be repeated")),
       fields::many(fields::option("--remove", "ID", "Remove the rule with this id; may be repeated"))};
   return {.name = "notify rules",
-          .about = "A user's rules: a feed, a channel or words to watch",
+          .about = "Show a user's rules: feeds, channels or words to watch; add or remove rules",
           .example = "feedmill notify rules anna --words \"redis cluster\"",
           .fields = taken,
           .check = check_rules,
@@ -265,7 +265,7 @@ VerbRow notify_rules() {
 VerbRow notify_list() {
   static constexpr std::array taken{notice_user, fields::flag("--unread", "Only unread notices")};
   return {.name = "notify list",
-          .about = "A user's notices, newest first",
+          .about = "List a user's notices, newest first",
           .example = "feedmill notify list anna --unread",
           .fields = taken,
           .use = reads,
@@ -302,7 +302,7 @@ std::vector<VerbRow> notify_verbs() {
 VerbRow notices_verb() {
   static constexpr std::array taken{fields::flag("--clear", "Delete them all")};
   return {.name = "notices",
-          .about = "Notices for operators, newest first",
+          .about = "List notices for operators, newest first",
           .example = "feedmill notices --json",
           .fields = taken,
           .use = use_of_notices,

@@ -149,7 +149,7 @@ int tell_stats(const OperationValues&, std::span<const VerbContext> stores) {
 
 VerbRow stats_verb() {
   return {.name = "stats",
-          .about = "Figures of all workers and the whole store",
+          .about = "Show figures of all workers and the whole store",
           .example = "feedmill stats --json",
           .use = reads,
           .run = tell_stats};

@@ -64,7 +64,9 @@ std::vector<VerbGroup> verb_groups() {
                      config_check_verb(),
                      config_show_verb(),
                      completion_verb(),
-                     man_verb()}});
+                     man_verb(),
+                     help_verb(),
+                     version_verb()}});
   return groups;
 }
 

@@ -50,6 +50,8 @@ VerbRow config_check_verb();
 VerbRow config_show_verb();
 VerbRow completion_verb();
 VerbRow man_verb();
+VerbRow help_verb();
+VerbRow version_verb();
 
 /// `channel` or `notify`, and the verbs below it.
 std::vector<VerbRow> channel_verbs();
@@ -58,8 +60,5 @@ std::vector<VerbRow> notify_verbs();
 /// Runs an operation and prints its outcome, after asking unless `yes` is among the values. Returns the exit code;
 /// throws VerbFailure and Interrupted.
 int run_operation(const Operation& operation, const OperationValues& given, const VerbContext& context);
-
-/// Prints the output of `--version`. Returns the exit code.
-int tell_version(Terminal& terminal);
 
 }  // namespace feedmill

@@ -3,8 +3,11 @@
 #include <string>
 #include <vector>
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <gtest/gtest.h>
 
+#include "storage/records/event_record.hpp"
 #include "worker/verbs/table.hpp"
 
 namespace feedmill::cli_test {
@@ -66,7 +69,16 @@ TEST(CommandLine, ReadsTheValuesOfAVerb) {
             (Words{"post_created", "feed_gone"}));
   EXPECT_EQ(given({"top", "--interval", "5s"}).duration("interval", {}), std::chrono::seconds(5));
   EXPECT_EQ(given({"set", "http://a.example/", "keep=5", "keep=6", "keep=5"}).texts("NAME=VALUE").size(), 3U);
-  EXPECT_TRUE(line({"--version"}).version);
+  for (const Words& words : {Words{"version"}, {"--version"}, {"-V"}, {"list", "--version"}})
+    EXPECT_EQ(line(words).verb.name, "version");
+  EXPECT_EQ(given({"help", "channel", "add"}).texts("VERB"), (Words{"channel", "add"}));
+
+  EXPECT_EQ(given({"list", "--state", "never read"}).text("state"), "never_read");
+  const auto listed = given({"list", "--limit", "5", "--columns", "url,state,next", "--header"});
+  EXPECT_EQ(listed.number("limit", 0), 5);
+  EXPECT_EQ(chosen_columns(listed).names, (Words{"url", "state", "next"}));
+  EXPECT_TRUE(chosen_columns(listed).header);
+  EXPECT_EQ(chosen_columns(given({"topic", "list", "--columns", "url"})).names, Words{"url"});
 }
 
 TEST(CommandLine, OpensTheStoreForReadingUnlessAVerbChangesIt) {
@@ -105,8 +117,9 @@ TEST(CommandLine, DistinguishesTheKeepFlagOfFeedsFromTheOption) {
 struct WrongCase {
   const char* name;
   Words words;
-  const char* text;
+  std::string text;
 };
+const std::string types = fmt::format("{}", fmt::join(outside_event_types, " "));
 class WrongCommandLines : public testing::TestWithParam<WrongCase> {};
 TEST_P(WrongCommandLines, ReportTheFault) {
   const auto found = read(GetParam().words);
@@ -134,6 +147,15 @@ INSTANTIATE_TEST_SUITE_P(
                   {"list", "--state", "faling"},
                   "list: --state: \"faling\" is not one of new never_read healthy degraded failing blocked gone "
                   "quarantined paused, did you mean failing? (see feedmill list -h)"},
+        WrongCase{"UnknownColumn",
+                  {"list", "--columns", "url,titel"},
+                  "list: --columns: \"titel\" is not one of state entries next last title url, did you mean title? "
+                  "(see feedmill list -h)"},
+        WrongCase{"NoColumn", {"list", "--columns", "url,,state"}, "list: --columns is empty (see feedmill list -h)"},
+        WrongCase{"UnknownType",
+                  {"webhook", "add", "http://a.example/", "--type", "post_creatd"},
+                  "webhook add: --type: \"post_creatd\" is not one of " + types +
+                      ", did you mean post_created? (see feedmill webhook add -h)"},
         WrongCase{"BadNumber",
                   {"entries", "http://a.example/", "--limit", "many"},
                   "entries: --limit: \"many\" is not a number from 1 to 1000000 (see feedmill entries -h)"},
@@ -266,6 +288,7 @@ TEST(CommandLine, HelpShowsVerbsByGroupAndBracketsRoundWhatMayBeLeftOut) {
   EXPECT_NE(help({"-h"}).find("\n\nOperation:\n  doctor  "), std::string::npos);
   EXPECT_NE(help({"move", "-h"}).find("feedmill move [OPTIONS] URL [NEW]\n"), std::string::npos);
   EXPECT_NE(help({"set", "-h"}).find("feedmill set [OPTIONS] URL NAME=VALUE...\n"), std::string::npos);
+  EXPECT_NE(help({"webhook", "add", "-h"}).find("may be repeated: post_created, "), std::string::npos);
   EXPECT_NE(help({"entry", "-h"}).find("feedmill entry [OPTIONS] [ID] [VERB]\n"), std::string::npos);
 }
 

@@ -132,8 +132,10 @@ TEST_F(CommandTree, BashCompletesWhatFits) {
   EXPECT_EQ(offered(script, "feedmill tail --type feed_g"), "feed_gone feed_gap ");
   EXPECT_EQ(offered(script, "feedmill set https://a.example/ interval_m"), "interval_min= interval_max= ");
   EXPECT_EQ(offered(script, "feedmill completion z"), "zsh ");
+  EXPECT_EQ(offered(script, "feedmill help exp"), "export expire explain ");
+  EXPECT_EQ(offered(script, "feedmill entries --columns ti"), "time title ");
   EXPECT_EQ(offered(script, "feedmill --color a"), "auto always ");
-  const std::string listing = "feedmill() { printf \"%s\\n\" \"       0       1  anna/the news\" \"    12  3  x\"; }; ";
+  const std::string listing = "feedmill() { printf \"%s\\n\" \"anna/the news\" x; }; ";
   EXPECT_EQ(
       output_of("bash -c '" + listing + "source " + script +
                 "; COMP_WORDS=(feedmill channel add a); COMP_CWORD=3; _feedmill; printf \"%s|\" \"${COMPREPLY[@]}\"'"),

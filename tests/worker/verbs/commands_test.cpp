@@ -348,6 +348,32 @@ TEST_F(Commands, ListsRequestedFeeds) {
   EXPECT_NE(people.out.find("A feed \\x1B[31m"), std::string::npos) << people.out;
 }
 
+TEST_F(Commands, ListsLimitedFeedsInChosenColumns) {
+  const std::string long_url = "http://c.example/" + std::string(300, 'p');
+  feedmill({"add", feed_a, feed_b, long_url});
+  publish(feed_a, {"one", "two"});
+  EXPECT_EQ(feedmill({"list", "--columns", "url,state", "--header"}).out,
+            "URL  STATE\n" + feed_a + "  healthy\n" + feed_b + "  new\n" + long_url + "  new\n");
+  EXPECT_EQ(rows(feedmill({"list", "--limit", "2", "--json"}).out).size(), 2U);
+  EXPECT_EQ(feedmill({"list", "--state", "new", "--limit", "1", "--columns", "url"}).out, feed_b + "\n");
+  EXPECT_EQ(feedmill({"list", "--state", "never read"}).err, "none of 3 feeds matches\n");
+  EXPECT_EQ(feedmill({"entries", feed_a, "--columns", "id,link", "--header", "--limit", "1"}).out.substr(0, 20),
+            "ID              LINK");
+  feedmill({"channel", "add", "anna/news", "anna/work"});
+  EXPECT_EQ(feedmill({"channel", "list", "--columns", "channel", "--limit", "1"}).out, "anna/news\n");
+}
+
+TEST_F(Commands, HelpAndVersionAreVerbs) {
+  const Outcome help = feedmill_says({"help", "channel", "add"});
+  EXPECT_EQ(help.exit, 0);
+  EXPECT_EQ(help.out, feedmill_says({"channel", "add", "-h"}).out);
+  EXPECT_EQ(feedmill_says({"help"}).out, feedmill_says({"-h"}).out);
+  const Outcome unknown = feedmill_says({"help", "rm"});
+  EXPECT_EQ(unknown.exit, 64);
+  EXPECT_NE(unknown.err.find("use feedmill remove URL..."), std::string::npos) << unknown.err;
+  EXPECT_EQ(feedmill_says({"version"}).out, feedmill_says({"-V"}).out);
+}
+
 TEST_F(Commands, ShowsAllThatIsKnownOfAFeed) {
   feedmill({"add", feed_a});
   publish(feed_a, {"one"});

@@ -1,0 +1,207 @@
+#include "worker/cli/guesses.hpp"
+
+#include <array>
+
+namespace feedmill {
+namespace {
+
+constexpr std::array guessed_verbs{
+    VerbGuesses{"", "feed feeds subscription subscriptions"},
+    // Feeds
+    VerbGuesses{"add", "create new subscribe install insert follow register"},
+    VerbGuesses{"import", "load opml"},
+    VerbGuesses{"run", "start serve server daemon worker up launch begin boot exec"},
+    VerbGuesses{"list", "ls ps get find search feed feeds subscription subscriptions"},
+    VerbGuesses{"show", "get info inspect describe view cat display details detail status feed"},
+    VerbGuesses{"refresh", "fetch update poll pull sync crawl force"},
+    VerbGuesses{"set", "edit update change configure modify patch tune"},
+    VerbGuesses{"pause", "disable suspend mute freeze mask hold"},
+    VerbGuesses{"resume", "enable unpause unmute unmask continue unfreeze"},
+    VerbGuesses{"move", "mv rename redirect relocate"},
+    VerbGuesses{"remove", "rm delete del unsubscribe uninstall drop purge erase unfollow"},
+    VerbGuesses{"export", "opml save"},
+    // Posts
+    VerbGuesses{"entries", "posts post items articles news history"},
+    VerbGuesses{"entry", "entries post posts item items article articles get"},
+    VerbGuesses{"entry put", "add create edit update set change write"},
+    VerbGuesses{"expire", "trim prune clean cleanup gc"},
+    VerbGuesses{"tail", "events event follow watch monitor stream listen"},
+    // Users
+    VerbGuesses{"channel", "channels category categories folder folders tag tags group groups"},
+    VerbGuesses{"channel order", "sort move reorder"},
+    VerbGuesses{"channel feeds", "show follow subscribe"},
+    VerbGuesses{"channel timeline", "show posts entries items unread", "inbox timelines unread"},
+    VerbGuesses{"channel read", "mark", "mark mark-read"},
+    VerbGuesses{"channel unread", "", "mark-unread"},
+    VerbGuesses{"channel unread-count", "count counts counters unread", "count counts counters unread"},
+    VerbGuesses{"notify", "notification notifications"},
+    VerbGuesses{"notify rules", "rule add create watch", "rule"},
+    // Pushing out
+    VerbGuesses{"webhook", "webhooks hook hooks callback callbacks"},
+    VerbGuesses{"webhook rotate", "renew regenerate secret"},
+    VerbGuesses{"webhook test", "ping try send"},
+    VerbGuesses{"topic", "topics hub"},
+    VerbGuesses{"topic add", "share publish", "share publish republish"},
+    VerbGuesses{"topic remove", "unshare unpublish", "unshare unpublish"},
+    VerbGuesses{"topic subscribers", "subscriber followers", "subscriber followers"},
+    // Why and what if
+    VerbGuesses{"explain", "why reason schedule next"},
+    VerbGuesses{"trace", "debug"},
+    VerbGuesses{"check", "test validate lint probe try"},
+    VerbGuesses{"discover", "search find detect autodiscover scan lookup"},
+    VerbGuesses{"parse", "convert decode"},
+    VerbGuesses{"plan", "simulate schedule forecast estimate"},
+    // Operation
+    VerbGuesses{"doctor", "diagnose diagnostics troubleshoot diag"},
+    VerbGuesses{"health", "ping healthcheck healthz ready readyz alive is-active"},
+    VerbGuesses{"top", "watch monitor dashboard status htop ps"},
+    VerbGuesses{"stats", "status stat statistics metrics figures info ps workers summary"},
+    VerbGuesses{"notices", "alerts alert warnings errors problems failures"},
+    VerbGuesses{"verify", "fsck repair fix integrity"},
+    VerbGuesses{"where", "locate which partition"},
+    VerbGuesses{"store", "database db"},
+    VerbGuesses{"store export", "backup dump save snapshot", "backup dump snapshot"},
+    VerbGuesses{"store import", "restore load", "restore"},
+    VerbGuesses{"config", "configuration settings conf cfg options"},
+    VerbGuesses{"config check", "test validate lint verify", "validate"},
+    VerbGuesses{"config show", "get list ls view dump print cat", "env"},
+    VerbGuesses{"completion", "completions autocomplete"},
+    VerbGuesses{"man", "manual docs"},
+    VerbGuesses{"help", "usage h"},
+    VerbGuesses{"version", "ver about"},
+};
+
+constexpr std::array guessed_flags{
+    // Of every verb
+    FlagGuesses{"--json", "--format --output --output-format -o -j --out"},
+    FlagGuesses{"--quiet", "--silent -s"},
+    FlagGuesses{"--verbose", "--debug -d --trace"},
+    FlagGuesses{"--color", "--colour --colors --no-color --no-colour"},
+    FlagGuesses{"--config", "-c -f --conf --config-file --configuration --cfg --config-path"},
+    FlagGuesses{"--redis",
+                "--redis-url --redis-uri --redis-host --redis-addr --url --uri --host --server -u -H "
+                "--database --database-url --db --dsn"},
+    FlagGuesses{"--key-prefix", "--prefix --redis-prefix --namespace"},
+    FlagGuesses{"--partition", "--shard"},
+    FlagGuesses{"--data-dir", "--data --datadir --dir --data-path -D"},
+    FlagGuesses{"--keep", "--retention --max-entries --keep-entries"},
+    FlagGuesses{"--threads", "--workers --cpus --cores --parallel --processes -j -w -t"},
+    FlagGuesses{"--lanes", "--workers --concurrency --parallel --max-concurrency --jobs --connections"},
+    FlagGuesses{"--push-out", "--push --webhooks --hub"},
+    FlagGuesses{"--contact", "--user-agent --email"},
+    FlagGuesses{"--allow", "--allow-private --allow-local --allow-localhost --insecure"},
+    FlagGuesses{"--listen",
+                "--port -p --bind --address --addr --http --http-port --listen-addr --listen-address "
+                "--metrics-port"},
+    FlagGuesses{"--log-level", "--loglevel --level --debug --trace"},
+    // Of several verbs
+    FlagGuesses{"--yes", "-y --force -f --assume-yes --no-confirm --confirm --no-prompt --non-interactive"},
+    FlagGuesses{"--dry-run", "-n --dry --dryrun --simulate --preview --check --test --what-if"},
+    FlagGuesses{"--limit", "-n --max --count --lines --number --num --head --page-size --per-page --max-count"},
+    FlagGuesses{"--columns", "--fields --field --column --cols --select -C"},
+    FlagGuesses{"--header", "--headers --heading --with-header --head"},
+    FlagGuesses{"--before", "--offset --after --cursor --page --from --until --older"},
+    FlagGuesses{"--all", "-a -A --every --everything"},
+    FlagGuesses{"--type", "--types --event --events --event-type --kind --filter -t"},
+    FlagGuesses{"--user", "-u --username --owner --for"},
+    FlagGuesses{"--channel",
+                "--user --tag --tags --category --categories --category-id --folder --folders --group "
+                "--label --channels -t"},
+    FlagGuesses{"--once", "--oneshot --one-shot --single --batch -b -1"},
+    FlagGuesses{"--unread", "--new --unseen"},
+    // Of single verbs
+    FlagGuesses{"--now", "--fetch --refresh --immediately --wait"},
+    FlagGuesses{"--interval-min", "--interval --every --refresh-interval --poll-interval --ttl --schedule"},
+    FlagGuesses{"--backfill", "--history --archive --initial"},
+    FlagGuesses{"--auth", "--username --password --login --credentials --basic-auth"},
+    FlagGuesses{"--state", "--status --filter --failing --failed --errors --broken --paused"},
+    FlagGuesses{"--host", "--domain --site --server"},
+    FlagGuesses{"--ignore-floor", "--force -f --no-cache --hard"},
+    FlagGuesses{"--defer", "--async --background --no-wait --detach -d --queue"},
+    FlagGuesses{"--undo", "--revert --rollback"},
+    FlagGuesses{"--guid", "--id"},
+    FlagGuesses{"--feed", "--url --feeds"},
+    FlagGuesses{"--text", "--content --plain --full"},
+    FlagGuesses{"--from", "--since --start --after --from-beginning -n --lines --limit"},
+    FlagGuesses{"--words", "--word --keyword --keywords --search --query"},
+    FlagGuesses{"--at-once", "--concurrency --parallel"},
+    FlagGuesses{"--name", "--title --label"},
+    FlagGuesses{"--ready", "--readiness --readyz"},
+    FlagGuesses{"--interval", "-n -d --delay --every --refresh"},
+    FlagGuesses{"--repair", "--fix"},
+    FlagGuesses{"--clear", "--delete --remove"},
+    FlagGuesses{"--prune", "--sync --mirror --delete"},
+    FlagGuesses{"--origin", "--source --show-origin"},
+    FlagGuesses{"--changed", "--diff --modified --non-default"},
+    FlagGuesses{"--live", "--follow -f"},
+    FlagGuesses{"--markdown", "--md"},
+    FlagGuesses{"--raw-html", "--raw --unsafe"},
+    FlagGuesses{"--file", "-f -i --input --from-file"},
+    // Arguments
+    FlagGuesses{"FILE", "--opml --file --input --from --path -f -i"},
+    FlagGuesses{"URL", "--url --feed --feed-url --uri -u"},
+    FlagGuesses{"ID", "--id"},
+    FlagGuesses{"CHANNEL", "--channel --name --category"},
+    FlagGuesses{"USER", "--user --username -u"},
+    FlagGuesses{"SHELL", "--shell"},
+};
+
+constexpr std::string_view in_the_foreground =
+    "feedmill run stays in the foreground; let systemd start it, or the shell: feedmill run &";
+constexpr std::string_view to_stdout = "it writes to stdout: feedmill export > FILE";
+
+constexpr std::array answers{
+    AnsweredGuesses{
+        "", "stop halt shutdown kill quit exit end",
+        "a worker stops at Ctrl-C, SIGTERM or systemctl stop feedmill; to stop fetching feeds, use feedmill "
+        "pause URL..."},
+    AnsweredGuesses{"", "restart",
+                    "stop the worker (Ctrl-C) and use feedmill run again, or systemctl restart feedmill; for most "
+                    "options, SIGHUP reloads the configuration without a restart"},
+    AnsweredGuesses{"", "reload",
+                    "a worker reloads its configuration at SIGHUP (systemctl reload feedmill); to fetch feeds again, "
+                    "use feedmill refresh [URL...]"},
+    AnsweredGuesses{"", "logs log journal",
+                    "a worker logs to stderr (journalctl -u feedmill); to print events, use feedmill tail; to list "
+                    "notices for operators, use feedmill notices"},
+    AnsweredGuesses{"", "init setup",
+                    "there is nothing to set up: use feedmill add URL..., then feedmill run; the options are in "
+                    "feedmill config show"},
+    AnsweredGuesses{"", "users user",
+                    "users are the first part of their channels' names: use feedmill channel list --user USER, and "
+                    "feedmill channel add USER/NAME"},
+    AnsweredGuesses{"", "-d --daemon --daemonize --detach --background", in_the_foreground},
+    AnsweredGuesses{"run", "-d --daemon --daemonize --detach --background -D", in_the_foreground},
+    AnsweredGuesses{"add", "--title --name", "a feed keeps its own title; nothing is needed: feedmill add URL..."},
+    AnsweredGuesses{"list", "--all -a -A", "feedmill list lists all feeds"},
+    AnsweredGuesses{"list", "--user --channel --category --folder --tag --group",
+                    "use feedmill channel feeds CHANNEL for the feeds of a channel"},
+    AnsweredGuesses{"list", "--sort --order --sort-by --reverse -r",
+                    "feeds are listed in the order of their URLs; sort the output with sort, or jq and --json"},
+    AnsweredGuesses{"entries", "--unread --channel --user --category",
+                    "use feedmill channel timeline CHANNEL for the posts of a channel"},
+    AnsweredGuesses{"export", "-o --output --out --file --opml -f", to_stdout},
+    AnsweredGuesses{"export", "--format", "it writes OPML; with --json, JSON lines"},
+    AnsweredGuesses{"import", "--category --tag --folder --group --channel",
+                    "the folders of the list become channels with --user USER"},
+    AnsweredGuesses{"tail", "-f --follow -F", "feedmill tail follows until Ctrl-C, without a flag"},
+    AnsweredGuesses{"config", "set init edit create generate unset",
+                    "options are set in the configuration file, by FEEDMILL_… variables or flags; feedmill config show "
+                    "--origin shows all with their values"},
+};
+
+}  // namespace
+
+std::span<const VerbGuesses> verb_guesses() {
+  return guessed_verbs;
+}
+
+std::span<const FlagGuesses> flag_guesses() {
+  return guessed_flags;
+}
+
+std::span<const AnsweredGuesses> answered_guesses() {
+  return answers;
+}
+
+}  // namespace feedmill
