@@ -375,6 +375,32 @@ StoreResult<std::vector<std::optional<Milliseconds>>> Feeds::last_successes(std:
   return successes;
 }
 
+StoreResult<std::vector<EntryCursor>> Feeds::in_state(const std::string& state, std::size_t limit,
+                                                      const std::optional<EntryCursor>& before) {
+  return impl_.newest(impl_.keys.feeds_in_state(state), limit, before);
+}
+
+StoreResult<std::vector<Fields>> Feeds::faces(std::span<const std::string> feed_urls) {
+  static constexpr std::array<std::string_view, 5> names{"title", "title_type", "link", "image", "icon"};
+  std::vector<std::string> keys;
+  keys.reserve(feed_urls.size());
+  std::vector<Words> commands;
+  for (const std::string& url : feed_urls) {
+    Words& command = commands.emplace_back(Words{"HMGET", keys.emplace_back(impl_.keys.feed(url))});
+    command.insert(command.end(), names.begin(), names.end());
+  }
+  const auto replies = impl_.pipeline(commands);
+  if (!replies) return replies.error();
+  std::vector<Fields> faces;
+  for (const Reply& reply : *replies) {
+    Fields& face = faces.emplace_back();
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      if (!reply[i].is_nil()) face.emplace_back(names[i], reply[i].text());
+    }
+  }
+  return faces;
+}
+
 StoreResult<std::vector<Wake>> Feeds::wake(std::span<const std::string> feed_urls, Milliseconds floor, bool force) {
   std::vector<Wake> answers;
   answers.reserve(feed_urls.size());

@@ -1,6 +1,7 @@
 // Registered feeds: add, remove, query, wake, pause and move.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -12,10 +13,15 @@
 
 #include "storage/records/feed_state.hpp"
 #include "storage/records/fleet_records.hpp"
+#include "storage/records/stored_entry.hpp"
 #include "storage/store/store.hpp"
 #include "storage/timelines/in_parts.hpp"
 
 namespace feedmill {
+
+/// The states of a feed (docs/DATA.md).
+inline constexpr std::array<std::string_view, 9> feed_state_names{
+    "new", "never_read", "healthy", "degraded", "failing", "blocked", "gone", "quarantined", "paused"};
 
 /// Filter and position for a page of the feed list.
 struct FeedQuery {
@@ -41,7 +47,7 @@ class Feeds {
 
   /// Registers feeds; true for each that is new. URLs must be canonical (worker/egress/web_url.hpp). If one belongs to
   /// another partition (Store::elsewhere()), nothing is written: `refused`. `channel` ("" = none) gets all the feeds,
-  /// new or known, in the same step; it is created if missing. `rate`: limit of first fetches per second, over all
+  /// new or known, in the same step, with their titles; it is created if missing. `rate`: limit of first fetches per second, over all
   /// feeds added with a rate (HTTP P12); 0: no limit.
   StoreResult<std::vector<bool>> add(std::span<const NewFeed> feeds, const std::string& channel = {},
                                      std::uint32_t rate = 0);
@@ -81,6 +87,12 @@ class Feeds {
   StoreResult<bool> is_registered(const std::string& feed_url);
   /// The records of these feeds; absent if not registered.
   StoreResult<std::vector<std::optional<FeedRecord>>> records(std::span<const std::string> feed_urls);
+  /// Feeds in a state other than healthy, the latest to enter it first, at most `limit`, after `before` if given. An
+  /// id is the feed's URL, a score unix ms.
+  StoreResult<std::vector<EntryCursor>> in_state(const std::string& state, std::size_t limit,
+                                                 const std::optional<EntryCursor>& before);
+  /// What lists of posts show of their feed: title, its type, link, image and icon; nothing of unknown feeds.
+  StoreResult<std::vector<Fields>> faces(std::span<const std::string> feed_urls);
   /// Last success of each healthy feed, 0 = never; absent for other feeds. One command per feed: for continuous walks.
   StoreResult<std::vector<std::optional<Milliseconds>>> last_successes(std::span<const std::string> feed_urls);
   /// Makes feeds due now, but no sooner than `floor` after their last refresh; `force` ignores all limits.

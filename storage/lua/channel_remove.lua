@@ -8,7 +8,7 @@
 local uid, step = ARGV[2], 300
 local known = redis.call('SREM', channels_key, uid) +
               redis.call('EXISTS', channel_feeds_key(uid), channel_read_key(uid), timeline_key(uid), channel_order_key(uid),
-                         index_key(uid))
+                         index_key(uid), channel_titles_key(uid))
 if known == 0 then return {0, 0, '0'} end
 local page = redis.call('SSCAN', channel_feeds_key(uid), ARGV[3], 'COUNT', step)
 local now = clock()
@@ -22,6 +22,6 @@ for _, id in ipairs(marks) do
   redis.call('ZREM', channel_read_key(uid), id)
 end
 if redis.call('EXISTS', channel_feeds_key(uid)) == 1 or #marks == step then return {1, 1, page[1]} end
-redis.call('UNLINK', timeline_key(uid), channel_order_key(uid), index_key(uid))
+redis.call('UNLINK', timeline_key(uid), channel_order_key(uid), index_key(uid), channel_titles_key(uid))
 redis.call('HDEL', floors_key, uid)
 return {1, 0, '0'}

@@ -9,6 +9,7 @@ local uid, url = ARGV[2], ARGV[3]
 if ARGV[4] == '1' and redis.call('SISMEMBER', feeds_key, url) == 1 then return 0 end
 if redis.call('SREM', holders_key(url), uid) == 1 then note_leaving(url, clock()) end
 local removed = redis.call('SREM', channel_feeds_key(uid), url)
+redis.call('HDEL', channel_titles_key(uid), url)
 if removed == 1 and ARGV[4] == '1' then
   redis.call('HSET', state_key(url), 'leaving', uid)  -- until its posts are removed too (RELIABILITY S15)
 end

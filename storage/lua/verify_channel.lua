@@ -7,6 +7,7 @@
 --   'channel', uid                          Returns {findings}
 --   'members', uid, cursor, how many        its feeds. Returns {findings, '', next cursor ('' = done), feeds}
 --   'feed', uid, feed_url                   its posts in the channel. Returns {findings, lag}
+--   'titles', uid, cursor, how many         the titles it gives to feeds. Returns {findings, '', next cursor}
 --   'timeline' | 'index' | 'read', uid, cursor, how many      Returns {findings, lag, next cursor ('' = done)}
 --   'holders', feed_url, cursor, how many   the channels that its keys list. Returns {findings, '', next cursor}
 --   'notices', user · 'watcher', user       Returns {findings}
@@ -63,17 +64,19 @@ elseif what == 'holders' then
 end
 
 local feeds, posts, marks, index = channel_feeds_key(uid), timeline_key(uid), channel_read_key(uid), index_key(uid)
+local titles = channel_titles_key(uid)
 local sound = is_of_type(feeds, 'set', 'I4')
 sound = is_of_type(posts, 'zset', 'I4') and sound
 sound = is_of_type(marks, 'zset', 'I4') and sound
 sound = is_of_type(index, 'zset', 'I4') and sound
+sound = is_of_type(titles, 'hash', 'I4') and sound
 sound = is_of_type(channel_order_key(uid), 'string', 'I4') and sound
 if not sound then return {findings, '', '', {}} end
 
 if what == 'channel' then
   if redis.call('SISMEMBER', channels_key, uid) == 0 then
     local keys = {}
-    for _, key in ipairs({channel_order_key(uid), feeds, posts, marks, index}) do
+    for _, key in ipairs({channel_order_key(uid), feeds, posts, marks, index, titles}) do
       if redis.call('EXISTS', key) == 1 then keys[#keys + 1] = key end
     end
     if #keys > 0 then
@@ -97,6 +100,18 @@ elseif what == 'members' then
     end
   end
   return {findings, '', page[1] == '0' and '' or page[1], page[2]}
+end
+
+if what == 'titles' then
+  local step = redis.call('HSCAN', titles, ARGV[4], 'COUNT', ARGV[5])
+  for i = 1, #step[2], 2 do
+    local url = step[2][i]
+    if redis.call('SISMEMBER', feeds, url) == 0 then
+      find('I4', 'title.stray', url, {titles, feeds}, 'has a title in channel ' .. shown(uid) .. ', which does not hold it',
+           {hdel(titles, url, step[2][i + 1])})
+    end
+  end
+  return {findings, '', step[1] == '0' and '' or step[1]}
 end
 
 -- Events not yet applied.

@@ -18,7 +18,7 @@ struct NewFeed {
   std::string feed_url{};     ///< canonical
   Milliseconds after{};       ///< first due this long from now
   std::string settings{};     ///< JSON object, "" for none
-  std::string title{};        ///< until the feed is read; "" for none
+  std::string title{};        ///< the channel's for it; without a channel, until the feed is read; "" for none
   bool for_channels = false;  ///< added only as a member of channels (RELIABILITY L19)
 };
 

@@ -44,6 +44,8 @@ class Keys {
   /// How far each partition is copied into the merged stream; only in the keys of_all().
   std::string merged_places() const { return prefix_ + "merged"; }
   std::string feed_states() const { return prefix_ + "stats:feeds:states"; }
+  /// Feeds in a state other than healthy, scored by when they entered it.
+  std::string feeds_in_state(std::string_view state) const { return join("stats:feeds:in:", state); }
   std::string push_states() const { return prefix_ + "stats:websub:states"; }
   std::string requests() const { return prefix_ + "stream:requests"; }
   std::string requests_set_aside() const { return prefix_ + "state:requests:poison"; }
@@ -93,6 +95,8 @@ class Keys {
   std::string channel_order(std::string_view uid) const { return join("channel_sortorder_", uid); }
   std::string channel_feeds(std::string_view uid) const { return join("channel:", uid, ":feeds"); }
   std::string channel_read(std::string_view uid) const { return join("channel:", uid, ":read"); }
+  /// Titles given to feeds in a channel, by feed URL.
+  std::string channel_titles(std::string_view uid) const { return join("channel:", uid, ":titles"); }
   std::string timeline(std::string_view uid) const { return join("zchannel:", uid, ":posts"); }
   /// All posts of a channel, read or not.
   std::string channel_index(std::string_view uid) const { return join("zchannel:", uid, ":all"); }
@@ -130,6 +134,8 @@ class Keys {
   std::string topics() const { return prefix_ + "push_out:topics"; }
   /// The kinds and names of all topics, in order.
   std::string topic_names() const { return prefix_ + "push_out:topic_names"; }
+  /// The titles of topics that have one of their own, by kind and name.
+  std::string topic_titles() const { return prefix_ + "push_out:topic_titles"; }
   /// The topic of a token, named by the token's hash, so that key lists do not reveal tokens.
   std::string topic(std::string_view hash) const { return join("push_out:topic:", hash); }
 

@@ -263,6 +263,17 @@ StoreResult<std::vector<bool>> Channels::holds(const std::string& uid, std::span
   return held;
 }
 
+StoreResult<std::vector<std::string>> Channels::titles(const std::string& uid, std::span<const std::string> feed_urls) {
+  if (auto connected = impl_.ready(); !connected) return connected.error();
+  if (feed_urls.empty()) return std::vector<std::string>();
+  const std::string key = impl_.keys.channel_titles(uid);
+  Words words{"HMGET", key};
+  words.insert(words.end(), feed_urls.begin(), feed_urls.end());
+  const auto reply = impl_.redis.command(words);
+  if (!reply) return reply.error();
+  return reply->texts();
+}
+
 StoreResult<std::vector<std::vector<std::string>>> Channels::holding(std::span<const std::string> feed_urls) {
   std::vector<std::string> keys;
   keys.reserve(feed_urls.size());
@@ -355,6 +366,37 @@ StoreResult<std::optional<std::vector<StoredEntry>>> Channels::page(const std::s
   auto entries = impl_.entries(ids_of(**found));
   if (!entries) return entries.error();
   return std::optional(std::move(*entries));
+}
+
+StoreResult<std::vector<bool>> Channels::are_unread(const std::string& uid, std::span<const std::string> ids) {
+  const std::string key = impl_.keys.timeline(uid);
+  std::vector<Words> commands;
+  commands.reserve(ids.size());
+  for (const std::string& id : ids) commands.push_back({"ZSCORE", key, id});
+  const auto replies = impl_.pipeline(commands);
+  if (!replies) return replies.error();
+  std::vector<bool> unread;
+  for (const Reply& reply : *replies) unread.push_back(!reply.is_nil());
+  return unread;
+}
+
+StoreResult<std::vector<std::uint64_t>> Channels::unread_of(const std::string& uid,
+                                                            std::span<const std::string> feed_urls) {
+  const std::string key = impl_.keys.timeline(uid);
+  std::vector<std::uint64_t> counts;
+  while (!feed_urls.empty()) {
+    const auto batch = feed_urls.first(std::min(calls_per_trip, feed_urls.size()));
+    std::vector<std::string> sorts;
+    sorts.reserve(batch.size());
+    std::vector<Words> commands;
+    for (const std::string& url : batch)
+      commands.push_back({"ZINTERCARD", "2", key, sorts.emplace_back(impl_.keys.sort(url))});
+    const auto replies = impl_.pipeline(commands);
+    if (!replies) return replies.error();
+    for (const Reply& reply : *replies) counts.push_back(static_cast<std::uint64_t>(reply.integer()));
+    feed_urls = feed_urls.subspan(batch.size());
+  }
+  return counts;
 }
 
 StoreResult<std::optional<std::size_t>> Channels::mark(const std::string& uid, std::string_view how,

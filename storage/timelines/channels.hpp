@@ -69,6 +69,8 @@ class Channels {
   StoreResult<std::vector<std::string>> feeds_after(const std::string& uid, const std::string& after, std::size_t most);
   /// For each feed whether the channel contains it.
   StoreResult<std::vector<bool>> holds(const std::string& uid, std::span<const std::string> feed_urls);
+  /// The titles that the channel gives to these feeds (Feeds::add()), "" for none.
+  StoreResult<std::vector<std::string>> titles(const std::string& uid, std::span<const std::string> feed_urls);
   /// Adds feeds to channels, and their posts to the timelines; true if the feed is new to the channel. Absent also if
   /// the feed does not exist. In a partition, a missing channel is created (RELIABILITY L31).
   StoreResult<std::vector<std::optional<bool>>> follow(std::span<const Membership> memberships);
@@ -90,6 +92,8 @@ class Channels {
   /// while the channel, from an older release, has no index yet.
   StoreResult<std::optional<std::vector<EntryCursor>>> places(const std::string& uid, Of which, std::size_t limit,
                                                               const std::optional<EntryCursor>& before = {});
+  /// Whether the index of all posts is complete: it is for every channel that a current worker has delivered to.
+  StoreResult<bool> is_built(const std::string& uid);
   /// The posts at places() of Of::unread and of Of::all.
   StoreResult<std::optional<std::vector<StoredEntry>>> timeline(const std::string& uid, std::size_t limit,
                                                                 const std::optional<EntryCursor>& before = {});
@@ -98,6 +102,10 @@ class Channels {
   /// The oldest position among all posts of the channel that is not after `cursor`, so that the same posts follow both,
   /// even if the post of `cursor` was trimmed. Absent: all posts follow it.
   StoreResult<std::optional<EntryCursor>> place_at(const std::string& uid, const EntryCursor& cursor);
+  /// For each post whether it is unread; false also if it is in no feed of the channel.
+  StoreResult<std::vector<bool>> are_unread(const std::string& uid, std::span<const std::string> ids);
+  /// Number of unread posts of each feed in the channel. Linear in the posts of the feeds.
+  StoreResult<std::vector<std::uint64_t>> unread_of(const std::string& uid, std::span<const std::string> feed_urls);
   /// Marks posts; returns how many changed. Posts of feeds outside the channel are ignored.
   StoreResult<std::optional<std::size_t>> mark_read(const std::string& uid, std::span<const std::string> ids);
   StoreResult<std::optional<std::size_t>> mark_unread(const std::string& uid, std::span<const std::string> ids);
@@ -125,7 +133,6 @@ class Channels {
                                                std::span<const std::string> rest);
   StoreResult<void> prune(const std::string& uid, InParts& parts);
   StoreResult<bool> exists(const std::string& uid);
-  StoreResult<bool> is_built(const std::string& uid);
   StoreResult<void> mark_index(const std::string& uid, std::string_view how);
   StoreResult<std::optional<std::vector<StoredEntry>>> page(const std::string& uid, Of which, std::size_t limit,
                                                             const std::optional<EntryCursor>& before);

@@ -143,6 +143,11 @@ std::vector<std::string> ChannelsOfAll::feeds_after(const std::string& uid, cons
   return names_together(answered(deployment_.each(more)), most);
 }
 
+std::vector<std::string> ChannelsOfAll::titles(const std::string& uid, std::span<const std::string> urls) const {
+  return answered(deployment_.of_feeds(
+      urls, [&](Store& store, const std::vector<std::string>& own) { return Channels(store).titles(uid, own); }));
+}
+
 std::vector<std::optional<bool>> ChannelsOfAll::follow(const std::string& uid,
                                                        std::span<const std::string> urls) const {
   return answered(deployment_.of_feeds(urls, [&](Store& store, const std::vector<std::string>& own) {
@@ -197,6 +202,31 @@ std::vector<bool> ChannelsOfAll::are_first_told(const std::string& uid, Channels
   return answered(deployment_.of_entries(ids_of(entries), [&](Store& store, const std::vector<std::string>& ids) {
     return Stories(store).is_first_told(uid, which == Channels::Of::all, ids);
   }));
+}
+
+std::vector<bool> ChannelsOfAll::are_unread(const std::string& uid, const std::vector<StoredEntry>& entries) const {
+  return answered(deployment_.of_entries(ids_of(entries), [&](Store& store, const std::vector<std::string>& ids) {
+    return Channels(store).are_unread(uid, ids);
+  }));
+}
+
+bool ChannelsOfAll::is_built(const std::string& uid) const {
+  return std::ranges::all_of(stores(), [&](Store* const at) {
+    Channels channels(*at);
+    return !answered(channels.is_known(uid)) || answered(channels.is_built(uid));
+  });
+}
+
+std::vector<std::uint64_t> ChannelsOfAll::unread_of(const std::string& uid, std::span<const std::string> urls) const {
+  return answered(deployment_.of_feeds(
+      urls, [&](Store& store, const std::vector<std::string>& own) { return Channels(store).unread_of(uid, own); }));
+}
+
+std::vector<ChannelRecord> ChannelsOfAll::records(const std::vector<std::string>& uids) const {
+  const auto read = [&](Store& store) { return Channels(store).records(uids); };
+  auto all = channels_together(answered(deployment_.each(read)));
+  std::ranges::sort(all, {}, &ChannelRecord::uid);
+  return all;
 }
 
 std::size_t ChannelsOfAll::mark(const std::string& uid, As as, std::span<const std::string> entries) const {

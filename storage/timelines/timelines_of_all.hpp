@@ -62,6 +62,8 @@ class ChannelsOfAll {
 
   /// The first `most` feeds of a channel after `after`, sorted.
   std::vector<std::string> feeds_after(const std::string& uid, const std::string& after, std::size_t most) const;
+  /// The titles that the channel gives to these feeds, "" for none.
+  std::vector<std::string> titles(const std::string& uid, std::span<const std::string> urls) const;
   /// Puts feeds into a channel, as Channels::follow().
   std::vector<std::optional<bool>> follow(const std::string& uid, std::span<const std::string> urls) const;
   /// Takes a feed out of a channel; true if it was in it.
@@ -79,6 +81,14 @@ class ChannelsOfAll {
   /// Whether each entry is the first about its story (Stories::is_first_told()), within its partition.
   std::vector<bool> are_first_told(const std::string& uid, Channels::Of which,
                                    const std::vector<StoredEntry>& entries) const;
+  /// Whether each entry is unread in the channel.
+  std::vector<bool> are_unread(const std::string& uid, const std::vector<StoredEntry>& entries) const;
+  /// Whether every part of the channel has a complete index of all posts, without which places() of Of::all fails.
+  bool is_built(const std::string& uid) const;
+  /// The channels with the counts of all their parts, sorted by uid.
+  std::vector<ChannelRecord> records(const std::vector<std::string>& uids) const;
+  /// Number of unread posts of each feed in the channel.
+  std::vector<std::uint64_t> unread_of(const std::string& uid, std::span<const std::string> urls) const;
   enum class As { read, unread };
   /// Marks entries, given by id or number; returns the number changed.
   std::size_t mark(const std::string& uid, As as, std::span<const std::string> entries) const;

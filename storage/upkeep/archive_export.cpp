@@ -260,6 +260,7 @@ class Archive::Writer {
     }
     for (Store* const part : parts) {
       if (const auto done = feeds_of(*part, uid); !done) return done.error();
+      if (const auto done = key(part->impl(), part->impl().keys.channel_titles(uid)); !done) return done.error();
     }
     Store* const home = stores_.at(home_of_channel(uid, stores_.partitions()));
     Store::Impl& impl = (std::ranges::find(parts, home) != parts.end() ? home : parts.front())->impl();

@@ -47,6 +47,16 @@ StoreResult<void> ArchiveKeys::take(const object& line, bool is_written) {
   if (const auto uid = of("zset", read.substr(0, gap), read.substr(gap + 1)); !uid.empty()) {
     return marks(line, uid, words, is_written);
   }
+  const std::string titles = plain.channel_titles("\n");
+  if (const auto uid = of("hash", titles.substr(0, gap), titles.substr(gap + 1)); !uid.empty()) {
+    for (std::size_t i = 0; i < words.size(); i += 2) {
+      Store* const store = stores_.with_feed(words[i]);
+      if (store == nullptr || !is_written) continue;
+      const std::string key = store->impl().keys.channel_titles(uid);
+      if (const auto done = tell(*store, {"HSET", key, words[i], words[i + 1]}); !done) return done.error();
+    }
+    return {};
+  }
   if (const auto uid = of("string", plain.channel_order("")); !uid.empty()) {
     whole(words[0], "words");
     Store& store = stores_.home(home_of_channel(uid, stores_.partitions()));

@@ -157,7 +157,7 @@ StoreResult<void> Verifier::Work::classify(const std::vector<std::string>& keys)
       if (auto done = settle_call(Script::verify_channel, {"watcher", *watcher}); !done) return done.error();
     } else {
       for (const auto& pattern : {names.channel_order("\n"), names.channel_feeds("\n"), names.channel_read("\n"),
-                                  names.timeline("\n"), names.channel_index("\n")}) {
+                                  names.timeline("\n"), names.channel_index("\n"), names.channel_titles("\n")}) {
         if (const auto uid = name_in(key, pattern)) channels_.insert(*uid);
       }
     }

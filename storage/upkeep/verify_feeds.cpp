@@ -240,8 +240,9 @@ StoreResult<void> Verifier::Work::channel(const std::string& uid) {
     }
     stepped();
   }
-  if (const auto looked = page_through(uid, "timeline"); !looked) return looked.error();
-  if (const auto looked = page_through(uid, "index"); !looked) return looked.error();
+  for (const std::string_view what : {"titles", "timeline", "index"}) {
+    if (const auto looked = page_through(uid, what); !looked) return looked.error();
+  }
   return page_through(uid, "read");
 }
 

@@ -27,6 +27,8 @@ class ArchiveTest : public FilledStoreTest {
     FilledStoreTest::fill({.title = "changed",
                            .channels = {"news", "anna/work"},
                            .memberships = {{"news", feed_url}, {"news", other}, {"anna/work", other}}});
+    const NewFeed named{.feed_url = feed_url, .title = "Mine"};
+    ASSERT_TRUE(Feeds(store).add(std::span(&named, 1), "news"));
     const HostSettings slow{"slow.example", 1, Milliseconds(5000), {}, ""};
     ASSERT_TRUE(Hosts(store).set(std::span(&slow, 1)));
     redis({"HSET", "Entry:3", "comments", "caf\xe9"});  // not UTF-8, so no JSON string can hold it

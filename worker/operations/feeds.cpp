@@ -34,8 +34,10 @@ constexpr OperationField channel{.name = "channel",
                                  .unit = "CHANNEL",
                                  .about = "Also put the feed into this channel, which is created if it does not exist",
                                  .told = true};
-constexpr OperationField title{
-    .name = "title", .unit = "TEXT", .about = "Title until the feed's own is known", .most = longest_title};
+constexpr OperationField title{.name = "title",
+                               .unit = "TEXT",
+                               .about = "Title of the feed in this channel; without a channel, until it is read",
+                               .most = longest_title};
 constexpr OperationField page{
     .name = "page",
     .kind = Kind::choice,

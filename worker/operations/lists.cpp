@@ -195,9 +195,12 @@ StoreResult<void> Export::write_channel(Store& store) {
   if (!urls) return urls.error();
   const auto records = Feeds(store).records(*urls);
   if (!records) return records.error();
-  for (const std::optional<FeedRecord>& record : *records) {
-    if (!record) continue;
-    const ExportedFeed feed = exported(*record);
+  const auto titles = Channels(store).titles(*channel_, *urls);
+  if (!titles) return titles.error();
+  for (std::size_t i = 0; i < records->size(); ++i) {
+    if (!(*records)[i]) continue;
+    ExportedFeed feed = exported(*(*records)[i]);
+    feed.custom_title = (*titles)[i];
     for (const auto& path : folders_of(std::span(&*channel_, 1), feed.settings.folders, user_)) {
       if (!path.empty()) writer_->row(path, feed);
     }

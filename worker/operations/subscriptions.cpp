@@ -366,12 +366,16 @@ OpmlAttributes opml_attributes(const ExportedFeed& feed, WrittenNamespaces& name
     return std::any_of(kept.begin(), kept.end(), [&](const auto& attribute) { return attribute.first == name; });
   };
   if (!has("type")) attributes.emplace_back("type", "rss");
-  if (!has("text")) {
+  if (!feed.custom_title.empty()) {
+    attributes.emplace_back("text", feed.custom_title);
+    attributes.emplace_back("title", feed.custom_title);
+  } else if (!has("text")) {
     const auto title = std::find_if(kept.begin(), kept.end(), [](const auto& kv) { return kv.first == "title"; });
     const std::string& known = title != kept.end() ? title->second : feed.title;
     attributes.emplace_back("text", known.empty() ? feed.feed_url : known);
   }
   for (const auto& [name, value] : kept) {
+    if (!feed.custom_title.empty() && (name == "text" || name == "title")) continue;
     const std::size_t colon = name.find(':');
     if (colon == std::string::npos || name.starts_with("xml:")) {
       attributes.emplace_back(name, value);

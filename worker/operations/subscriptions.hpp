@@ -115,6 +115,7 @@ FeedSettings settings_of(const Subscription& subscription, const SubscriptionLis
 struct ExportedFeed {
   std::string feed_url, title, link;
   FeedSettings settings;
+  std::string custom_title{};  ///< the channel's title for it; "" = none
 };
 
 /// The namespaces of a list being written. Each has one prefix; a prefix that is used for two namespaces gets a number.

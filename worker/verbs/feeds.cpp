@@ -181,9 +181,6 @@ std::string next_of(const FeedRecord& record, Milliseconds now) {
   return is_due(record, now) ? "due" : from_now(*record.due, now);
 }
 
-constexpr std::array<std::string_view, 9> states{"new",     "never_read", "healthy",     "degraded", "failing",
-                                                 "blocked", "gone",       "quarantined", "paused"};
-
 // A narrow terminal drops the title first, then the number of entries, then the last result; never the URL.
 constexpr std::array<Columns::Column, 6> feed_columns{{{"state", 11},
                                                        {"entries", 7, true, 90},
@@ -299,7 +296,7 @@ VerbRow remove_verb() {
 
 VerbRow list_verb() {
   static constexpr std::array taken{
-      fields::one_of(fields::option("--state", "STATE", "Only feeds in this state"), states),
+      fields::one_of(fields::option("--state", "STATE", "Only feeds in this state"), feed_state_names),
       fields::option("--host", "HOST", "Only feeds of this host"), fields::flag("--due", "Only due feeds")};
   return {.name = "list",
           .about = "List all feeds, one per line",

@@ -4,6 +4,7 @@ local watchers_key, watch_version_key = prefix .. 'state:watchers', prefix .. 's
 local function channel_order_key(uid) return prefix .. 'channel_sortorder_' .. uid end
 local function channel_feeds_key(uid) return prefix .. 'channel:' .. uid .. ':feeds' end
 local function channel_read_key(uid) return prefix .. 'channel:' .. uid .. ':read' end
+local function channel_titles_key(uid) return prefix .. 'channel:' .. uid .. ':titles' end
 local function timeline_key(uid) return prefix .. 'zchannel:' .. uid .. ':posts' end
 local function index_key(uid) return prefix .. 'zchannel:' .. uid .. ':all' end
 local function notice_order_key(user) return prefix .. 'list:notification:user_id:' .. user end
