@@ -23,15 +23,16 @@ std::optional<Topic> topic_of(std::string_view field) {
 
 }  // namespace
 
-StoreResult<TopicAddress> Topics::share(const Topic& topic) {
+StoreResult<TopicAddress> Topics::share(const Topic& topic, const std::optional<std::string>& title) {
   const std::string fresh = random_token();
   Args args;
   args.own(field_of(topic));
   args.add(std::string_view(fresh));
   args.own(token_of(fresh));
+  args.own(title ? "=" + *title : std::string());
   const auto reply = impl_.run(Script::push_out_topic, args);
   if (!reply) return reply.error();
-  return TopicAddress{topic, std::string(reply->text())};
+  return TopicAddress{topic, std::string(reply->text()), title.value_or("")};
 }
 
 StoreResult<bool> Topics::unshare(const Topic& topic) {
@@ -42,6 +43,7 @@ StoreResult<bool> Topics::unshare(const Topic& topic) {
   args.own(field_of(topic));
   args.add(std::string_view());
   args.own(token_of((*known)->token));
+  args.add(std::string_view());
   const auto reply = impl_.run(Script::push_out_topic, args);
   if (!reply) return reply.error();
   return true;
@@ -70,6 +72,14 @@ StoreResult<std::optional<TopicAddress>> Topics::find(const Topic& topic) {
   return std::optional(TopicAddress{topic, std::string(reply->text())});
 }
 
+StoreResult<std::string> Topics::title(const Topic& topic) {
+  if (auto connected = impl_.ready(); !connected) return connected.error();
+  const std::string key = impl_.keys.topic_titles(), field = field_of(topic);
+  const auto reply = impl_.redis.command({"HGET", key, field});
+  if (!reply) return reply.error();
+  return std::string(reply->text());
+}
+
 StoreResult<std::optional<Topic>> Topics::find(const std::string& token) {
   if (!is_token(token)) return std::optional<Topic>();
   if (auto connected = impl_.ready(); !connected) return connected.error();
@@ -92,9 +102,14 @@ StoreResult<Topics::Page> Topics::list(const std::string& after, std::size_t lim
   for (std::size_t i = 0; i < names->size(); ++i) words.push_back((*names)[i].text());
   const auto tokens = impl_.redis.command(words);
   if (!tokens) return tokens.error();
+  const std::string titles_key = impl_.keys.topic_titles();
+  words[1] = titles_key;
+  const auto titles = impl_.redis.command(words);
+  if (!titles) return titles.error();
   for (std::size_t i = 0; i < names->size(); ++i) {
     auto topic = topic_of((*names)[i].text());
-    if (topic && !(*tokens)[i].is_nil()) page.topics.push_back({std::move(*topic), std::string((*tokens)[i].text())});
+    if (!topic || (*tokens)[i].is_nil()) continue;
+    page.topics.push_back({std::move(*topic), std::string((*tokens)[i].text()), std::string((*titles)[i].text())});
   }
   if (names->size() == limit) page.next = (*names)[names->size() - 1].text();
   return page;

@@ -14,7 +14,8 @@ namespace feedmill {
 /// A shared topic and the token in its address.
 struct TopicAddress {
   Topic topic;
-  std::string token;  ///< 26 characters of a-z2-7; a secret
+  std::string token;    ///< 26 characters of a-z2-7; a secret
+  std::string title{};  ///< of its own; "" = the feed's, or the channel's name
 };
 
 /// The topics of one store, over a Store's connection.
@@ -24,15 +25,17 @@ class Topics {
   explicit Topics(Store& store) : impl_(store.impl()) {}
   explicit Topics(Store::Impl& impl) : impl_(impl) {}
 
-  /// The address of a topic, created if it has none. The caller checks that the feed or channel exists and may be
-  /// shared.
-  StoreResult<TopicAddress> share(const Topic& topic);
+  /// The address of a topic, created if it has none. `title`: its new title, "" = none; absent: as it is. The caller
+  /// checks that the feed or channel exists and may be shared. The result has a title only if it was given.
+  StoreResult<TopicAddress> share(const Topic& topic, const std::optional<std::string>& title = {});
   /// False if it had no address. Does not notify subscribers (Subscribers::deny).
   StoreResult<bool> unshare(const Topic& topic);
   /// Ends the topic of a removed feed or channel: its address becomes invalid for good, and its subscribers are denied.
   /// Does nothing if it had no address.
   StoreResult<void> end(const Topic& topic);
   StoreResult<std::optional<TopicAddress>> find(const Topic& topic);
+  /// The topic's own title, "" = none.
+  StoreResult<std::string> title(const Topic& topic);
   /// The topic of a token.
   StoreResult<std::optional<Topic>> find(const std::string& token);
   /// Topics after `after` ("" = from the first), at most `limit`; `next` is "" at the end. Channels come first.

@@ -336,6 +336,17 @@ TEST_F(PushOutStore, ATopicHasOneAddressUntilItIsTakenAway) {
   ASSERT_EQ(page->topics.size(), 1U);
   EXPECT_EQ(page->topics[0].topic, channel);
   EXPECT_EQ(topics.list(page->next, 10)->topics.size(), 1U);
+  EXPECT_EQ(*topics.title(channel), "");
+  ASSERT_TRUE(topics.share(channel, "Harbour news"));
+  ASSERT_TRUE(topics.share(channel));
+  EXPECT_EQ(*topics.title(channel), "Harbour news");
+  EXPECT_EQ(topics.list("", 1)->topics[0].title, "Harbour news");
+  ASSERT_TRUE(topics.share(channel, ""));
+  EXPECT_EQ(*topics.title(channel), "");
+  ASSERT_TRUE(topics.share(channel, "=x"));
+  EXPECT_TRUE(*topics.unshare(channel));
+  ASSERT_TRUE(topics.share(channel));
+  EXPECT_EQ(*topics.title(channel), "") << "a new topic of that name";
   EXPECT_TRUE(*topics.unshare(feed));
   EXPECT_FALSE(*topics.unshare(feed));
   EXPECT_FALSE(*topics.find(first->token));

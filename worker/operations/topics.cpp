@@ -42,7 +42,12 @@ constexpr std::array of_known = [] {
   return fields;
 }();
 constexpr std::array of_new = [] {
-  std::array fields = of_known;
+  std::array fields{of_known[0], of_known[1],
+                    OperationField{.name = "title",
+                                   .flag = "--title",
+                                   .unit = "TEXT",
+                                   .about = "Title of the documents of a channel, instead of its name; empty: its name",
+                                   .most = 1024}};
   for (OperationField& field : fields) field.is_key = false;
   return fields;
 }();
@@ -72,6 +77,7 @@ json::object row_of(const TopicAddress& address, const std::string& public_url) 
   row["json"] = document + ".json";
   row["hub"] = public_url + "/hub";
   row["events"] = public_url + "/events?topic=" + address.token;
+  if (address.topic.kind == TopicKind::channel) row["title"] = text_or_null(address.title);
   return row;
 }
 
@@ -112,11 +118,16 @@ void check(Store& store, const Topic& topic) {
 
 OperationOutcome add(const OperationContext& context, const OperationValues& given) {
   const Topic topic = *given_topic(given);
+  if (given.has("title") && topic.kind == TopicKind::feed)
+    throw OperationRefused{"bad_value", "title: only channels take one, a feed has its own"};
   check(context.store, topic);
   Topics topics(context.store);
   const bool is_present = answered(topics.find(topic)).has_value();
+  TopicAddress address =
+      answered(topics.share(topic, given.has("title") ? std::optional(given.text("title")) : std::nullopt));
+  if (!given.has("title")) address.title = answered(topics.title(topic));
   OperationOutcome outcome{.result = is_present ? "present" : "added",
-                           .rows = {row_of(answered(topics.share(topic)), context.public_url)},
+                           .rows = {row_of(address, context.public_url)},
                            .shown = {"atom", "json", "hub", "events"}};
   outcome.made = is_present ? "" : "/topics";
   if (context.public_url.empty())

@@ -17,6 +17,7 @@
 #include "parsers/text/strings.hpp"
 #include "storage/entries/entries.hpp"
 #include "storage/feeds/feeds.hpp"
+#include "storage/queues/topics.hpp"
 #include "storage/records/entry_record.hpp"
 #include "storage/redis/utf8.hpp"
 #include "storage/timelines/channels.hpp"
@@ -147,7 +148,9 @@ class PageMaker {
 
  private:
   StoreResult<bool> begin_channel() {
-    page_.title = {cleaned_text(page_.topic.name), false};
+    const auto title = Topics(store_).title(page_.topic);
+    if (!title) return title.error();
+    page_.title = {cleaned_text(title->empty() ? page_.topic.name : *title), false};
     page_.author = page_.title.value;
     return Channels(store_).is_known(page_.topic.name);
   }

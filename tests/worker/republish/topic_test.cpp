@@ -10,6 +10,7 @@
 #include "parsers/feed/read_feed.hpp"
 #include "parsers/markup/well_formed.hpp"
 #include "storage/records/entry_record.hpp"
+#include "storage/queues/topics.hpp"
 #include "storage/timelines/channels.hpp"
 #include "tests/worker/ingest/polling_fixture.hpp"
 #include "worker/republish/topic_document.hpp"
@@ -389,6 +390,9 @@ TEST_F(Topics, OfChannelsLeavePrivateFeedsOut) {
   EXPECT_EQ(all.sources.size(), 2U);
   EXPECT_EQ(all.title.value, "news");
   EXPECT_THAT(render_topic(all, TopicFormat::atom, links).body, Not(HasSubstr("Closed")));
+  ASSERT_TRUE(feedmill::Topics(store).share(news, "Harbour <news>"));
+  const std::string named = render_topic(page(news), TopicFormat::atom, links).body;
+  EXPECT_THAT(named, HasSubstr("<title>Harbour &lt;news&gt;</title>"));
 
   // Pages continue after omitted posts.
   std::vector<std::string> met;
