@@ -18,7 +18,7 @@ local calls = {
   {'XGROUP', 'CREATE', any_key, 'g', '0'}, {'XGROUP', 'SETID', any_key, 'g', '0'}, {'XINFO', 'GROUPS', any_key}, {'XPENDING', any_key, 'g'},
   {'XRANGE', any_key, '-', '+'}, {'XREAD', 'STREAMS', any_key, '0'}, {'XREVRANGE', any_key, '+', '-'},
   {'XREADGROUP', 'GROUP', 'g', 'c', 'STREAMS', any_key, '>'}, {'XTRIM', any_key, 'MINID', '0'},
-  {'ZADD', any_key, '1', 'v'}, {'ZCOUNT', any_key, '0', '1'}, {'ZRANGE', any_key, '0', '0'},
+  {'ZADD', any_key, '1', 'v'}, {'ZCOUNT', any_key, '0', '1'}, {'ZRANGE', any_key, '0', '0'}, {'ZINTERCARD', '1', any_key},
   {'ZRANGEBYSCORE', any_key, '0', '1'}, {'ZREM', any_key, 'v'}, {'ZREMRANGEBYRANK', any_key, '0', '0'},
   {'ZREMRANGEBYSCORE', any_key, '0', '1'}, {'ZREVRANGE', any_key, '0', '0'}, {'ZSCORE', any_key, 'v'}
 }

@@ -914,6 +914,20 @@ TEST_F(Partitions, HaveChannelsTogether) {
   std::ranges::sort(sorted);
   EXPECT_EQ(pages("/channel/feeds?channel=anna/news&limit=5", "feeds", "after"), sorted);
   EXPECT_EQ(pages("/feeds?limit=5", "feeds", "after"), sorted);
+  EXPECT_EQ(pages("/channel/entries?channel=anna/news&all=true&limit=5", "entries", "before"), timeline);
+  EXPECT_EQ(pages("/feeds?user=anna&limit=5", "feeds", "after"), sorted);
+  EXPECT_EQ(pages("/feeds?state=healthy&text=/FEED&limit=5", "feeds", "after"), sorted);
+  for (const std::string& url : urls)
+    EXPECT_EQ(call("POST", "/feed/pause?url=" + percent_encoded(url)).at("result"), "paused");
+  auto paused = pages("/feeds?state=paused&limit=5", "feeds", "after");
+  std::ranges::sort(paused);
+  EXPECT_EQ(paused, sorted);
+  for (const std::string& url : urls)
+    EXPECT_EQ(call("POST", "/feed/resume?url=" + percent_encoded(url)).at("result"), "resumed");
+  const json::object titled{{"url", urls[0]}, {"channel", "anna/news"}, {"title", "Mine"}};
+  EXPECT_EQ(call("POST", "/feeds", json::serialize(titled)).at("result"), "present");
+  for (const json::value& row : call("GET", "/feeds?user=anna&limit=50").at("feeds").as_array())
+    EXPECT_EQ(row.at("custom_title"), row.at("url").as_string() == urls[0] ? json::value("Mine") : json::value());
   EXPECT_EQ(call("GET", "/channel/entries?channel=anna/none").at("reason"), "no_such_channel");
 
   // Marks reach the posts' partitions, whether posts are named by key or by number.
@@ -923,6 +937,11 @@ TEST_F(Partitions, HaveChannelsTogether) {
   EXPECT_EQ(marked.at("code"), 200) << json::serialize(marked);
   EXPECT_EQ(marked.at("changed"), 3) << json::serialize(marked);
   EXPECT_EQ(unread(), expected - 3);
+  std::int64_t counted = 0;
+  const json::value counts = call("GET", "/unread?user=anna").at("channels").at(0);
+  for (const json::value& feed : counts.at("feeds").as_array()) counted += feed.at("unread").as_int64();
+  EXPECT_EQ(counted, expected - 3);
+  EXPECT_EQ(counts.at("unread"), expected - 3);
   EXPECT_EQ(world.run({"channel", "unread", "anna/news", number, timeline[0]}).exit, 0);
   EXPECT_EQ(unread(), expected - 1);
   EXPECT_EQ(world.run({"channel", "read", "anna/news", "--all"}).exit, 0);

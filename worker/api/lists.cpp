@@ -32,7 +32,6 @@ namespace json = boost::json;
 constexpr std::size_t stretch_size = 20'000;                  // names read at once
 constexpr std::size_t stretch_bytes = std::size_t{2} << 20U;  // names kept for each kind of list
 constexpr std::chrono::seconds stretch_kept{60};              // how long further pages use them
-constexpr std::size_t enough_entries = 1'000;                 // examined for a page, even if few match
 
 /// Shortens a list to names of about `bytes` in total, but not below a page; returns whether any were dropped.
 bool shorten(std::vector<std::string>& names, std::size_t bytes) {
@@ -91,11 +90,42 @@ NamePage page_together(const std::vector<NamePage>& parts, std::size_t limit) {
   return page;
 }
 
+}  // namespace
+
 ApiReply no_such_channel() {
   return problem("no_such_channel", "no such channel");
 }
 
-}  // namespace
+std::optional<bool> flag_of(const ApiCall& call, std::string_view name) {
+  const std::string& text = call.get(name);
+  if (!text.empty() && text != "true" && text != "false") return std::nullopt;
+  return text == "true";
+}
+
+NamePage channel_page(const ApiReading& reading, const std::string& user, const std::string& after, std::size_t limit) {
+  const std::string beginning = user.empty() ? std::string() : user + "/";
+  std::vector<NamePage> pages;
+  for (std::size_t i = 0; Store* const store : reading.stores.stores()) {
+    const auto more = [&](const std::string& from) {
+      return Channels(*store).names_after(from, stretch_size, beginning);
+    };
+    pages.push_back(name_page(reading.stretches[i++].channels, beginning, after, limit, kept_bytes(reading), more));
+  }
+  return page_together(pages, limit);
+}
+
+std::optional<NamePage> channel_feed_page(const ApiReading& reading, const std::string& uid, const std::string& after,
+                                          std::size_t limit) {
+  std::vector<NamePage> pages;
+  for (std::size_t i = 0; Store* const store : reading.stores.stores()) {
+    NameStretch& stretch = reading.stretches[i++].channel_feeds;
+    Channels channels(*store);
+    if (!answered(channels.is_known(uid))) continue;
+    const auto more = [&](const std::string& from) { return channels.feeds_after(uid, from, stretch_size); };
+    pages.push_back(name_page(stretch, uid, after, limit, kept_bytes(reading), more));
+  }
+  return pages.empty() ? std::nullopt : std::optional(page_together(pages, limit));
+}
 
 NamePage feed_page(const ApiReading& reading, const std::string& after, std::size_t limit) {
   std::vector<NamePage> pages;
@@ -106,104 +136,21 @@ NamePage feed_page(const ApiReading& reading, const std::string& after, std::siz
   return page_together(pages, limit);
 }
 
-ApiReply list_feeds(const ApiReading& reading) {
-  const std::size_t limit = limit_of(reading.call);
-  if (limit == 0) return bad_limit();
-  const NamePage page = feed_page(reading, reading.call.get("after"), limit);
-  const auto read = [](Store& store, const std::vector<std::string>& urls) { return Feeds(store).records(urls); };
-  json::array feeds;
-  for (const auto& record : answered(reading.stores.of_feeds(page.names, read))) {
-    if (record) feeds.emplace_back(list_json(*record));  // otherwise it was removed in between
-  }
-  return resource({{"feeds", std::move(feeds)}, {"next", page.next}});
-}
-
 ApiReply list_channels(const ApiReading& reading) {
   const ApiCall& call = reading.call;
   const std::size_t limit = limit_of(call);
   if (limit == 0) return bad_limit();
   const std::string& user = call.get("user");
   if (user.empty() && call.parameters.contains("user")) return problem("bad_parameter", "user: it is empty");
-  const std::string beginning = user.empty() ? std::string() : user + "/";
-  std::vector<NamePage> pages;
-  std::vector<std::vector<ChannelRecord>> records;
-  for (std::size_t i = 0; Store* const store : reading.stores.stores()) {
-    Channels channels(*store);
-    const auto more = [&](const std::string& after) { return channels.names_after(after, stretch_size, beginning); };
-    pages.push_back(
-        name_page(reading.stretches[i++].channels, beginning, call.get("after"), limit, kept_bytes(reading), more));
-    records.push_back(answered(channels.records(pages.back().names)));
-  }
-  const NamePage page = page_together(pages, limit);
-  auto channels = channels_together(records);
-  std::erase_if(channels, [&](const ChannelRecord& channel) { return page.names.back() < channel.uid; });
-  std::ranges::sort(channels, {}, &ChannelRecord::uid);
+  const NamePage page = channel_page(reading, user, call.get("after"), limit);
   json::array rows;
-  for (const ChannelRecord& channel : channels) {
+  for (const ChannelRecord& channel : ChannelsOfAll(reading.stores).records(page.names)) {
     rows.push_back(json::object{{"channel", channel.uid},
                                 {"position", channel.position},
                                 {"feeds", channel.feeds},
                                 {"unread", channel.unread}});
   }
   return resource({{"channels", std::move(rows)}, {"next", page.next}});
-}
-
-ApiReply list_channel_feeds(const ApiReading& reading) {
-  const std::size_t limit = limit_of(reading.call);
-  if (limit == 0) return bad_limit();
-  const std::string& uid = reading.call.get("channel");
-  std::vector<NamePage> pages;
-  for (std::size_t i = 0; Store* const store : reading.stores.stores()) {
-    NameStretch& stretch = reading.stretches[i++].channel_feeds;
-    Channels channels(*store);
-    if (!answered(channels.is_known(uid))) continue;
-    const auto more = [&](const std::string& after) { return channels.feeds_after(uid, after, stretch_size); };
-    pages.push_back(name_page(stretch, uid, reading.call.get("after"), limit, kept_bytes(reading), more));
-  }
-  if (pages.empty()) return no_such_channel();
-  const NamePage page = page_together(pages, limit);
-  return resource(
-      {{"channel", uid}, {"feeds", json::array(page.names.begin(), page.names.end())}, {"next", page.next}});
-}
-
-ApiReply list_timeline(const ApiReading& reading) {
-  const ApiCall& call = reading.call;
-  const std::size_t limit = limit_of(call);
-  if (limit == 0) return bad_limit();
-  const std::string &uid = call.get("channel"), &once = call.get("once");
-  if (!once.empty() && once != "true" && once != "false") return problem("bad_parameter", "once: true or false");
-  std::optional<EntryCursor> before;
-  if (const auto wrong = read_before(call, before)) return *wrong;
-  const ChannelsOfAll channels(reading.stores);
-  json::array rows;
-  json::value next;
-  std::size_t bytes = 0, seen = 0;
-  for (bool goes_on = true; goes_on && rows.size() < limit && bytes < enough_bytes && seen < enough_entries;) {
-    const std::size_t most = limit - rows.size();
-    const auto places = channels.places(uid, Channels::Of::unread, most, before);
-    if (!places) return no_such_channel();
-    goes_on = places->size() == most;
-    next = nullptr;
-    for (std::span<const EntryCursor> left = *places; !left.empty();) {
-      if (bytes >= enough_bytes) {
-        goes_on = true;  // the rest is for the next page
-        break;
-      }
-      const auto some = left.first(std::min(entries_at_once, left.size()));
-      const auto entries = channels.entries_at(some);
-      const auto wanted = once == "true" ? channels.are_first_told(uid, Channels::Of::unread, entries)
-                                         : std::vector<bool>(entries.size(), true);
-      for (std::size_t i = 0; i < entries.size(); ++i) {
-        bytes += size_of(entries[i].fields);
-        if (wanted[i]) rows.emplace_back(entry_json(entries[i]));
-      }
-      seen += some.size();
-      before = some.back();
-      left = left.subspan(some.size());
-    }
-    if (goes_on) next = fmt::format("{}:{}", before->score, before->id);
-  }
-  return resource({{"entries", std::move(rows)}, {"next", std::move(next)}});
 }
 
 ApiReply list_notices(const ApiReading& reading) {

@@ -74,10 +74,13 @@ std::optional<ApiReply> read_before(const ApiCall& call, std::optional<EntryCurs
 
 namespace {
 
-ApiReply one_entry(Store& store, const std::optional<StoredEntry>& entry) {
+ApiReply one_entry(const ApiReading& reading, const std::optional<StoredEntry>& entry) {
   if (!entry) return problem("no_such_entry", "no such entry");
-  const auto same_as = answered(Stories(store).same_as(std::span(&entry->id, 1)));
-  return resource(entry_json(*entry, same_as.front()));
+  const auto same_as = answered(Stories(reading.store()).same_as(std::span(&entry->id, 1)));
+  EntryRows rows(reading.stores);
+  rows.add(*entry, entry_json(*entry, same_as.front()));
+  rows.look_up();
+  return resource(rows.take().front().as_object());
 }
 
 bool is_sequence(std::string_view text) {
@@ -112,28 +115,28 @@ ApiReply read_feed_entries(const ApiReading& reading) {
   if (limit == 0) return bad_limit();
   std::optional<EntryCursor> before;
   if (const auto wrong = read_before(reading.call, before)) return *wrong;
-  json::array entries;
+  EntryRows rows(reading.stores);
   json::value next;
-  for (std::size_t bytes = 0; entries.size() < limit && bytes < enough_bytes;) {
-    const std::size_t most = std::min(entries_at_once, limit - entries.size());
+  while (rows.count() < limit && rows.bytes() < enough_bytes) {
+    const std::size_t most = std::min(entries_at_once, limit - rows.count());
     const auto page = answered(Entries(reading.store()).all_by_order(*url, most, before));
     for (const StoredEntry& entry : page) {
-      bytes += size_of(entry.fields);
-      entries.emplace_back(entry_json(entry));
+      rows.add(entry, entry_json(entry));
       before = place_of(entry);
       next = cursor_of(entry);
     }
+    rows.look_up();
     if (page.size() == most) continue;
     next = nullptr;
     break;
   }
-  return resource({{"entries", std::move(entries)}, {"next", std::move(next)}});
+  return resource({{"entries", rows.take()}, {"next", std::move(next)}});
 }
 
 ApiReply read_entry_by_guid(const ApiReading& reading) {
   const auto url = canonical_feed_url(reading.call.get("url"));
   if (!url) return bad_url(url.error());
-  return one_entry(reading.store(), answered(Entries(reading.store()).get_by_guid(*url, reading.call.get("guid"))));
+  return one_entry(reading, answered(Entries(reading.store()).get_by_guid(*url, reading.call.get("guid"))));
 }
 
 ApiReply read_entry(const ApiReading& reading) {
@@ -145,7 +148,7 @@ ApiReply read_entry(const ApiReading& reading) {
   if (!read_number(digits, number) || id != entries.id_of(std::string(digits))) {
     return problem("no_such_entry", "expected an entry id such as Entry:17 or 17");
   }
-  return one_entry(reading.store(), answered(entries.get(id)));
+  return one_entry(reading, answered(entries.get(id)));
 }
 
 ApiReply read_events(const ApiReading& reading) {

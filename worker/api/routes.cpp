@@ -15,7 +15,7 @@ using boost::beast::http::verb;
 
 const std::vector<ApiRoute>& own_routes() {
   static const std::vector<ApiRoute> routes{
-      {verb::get, "/feeds", "after limit", list_feeds, {}, nullptr, false, true},
+      {verb::get, "/feeds", "channel user state text after limit", list_feeds, {}, nullptr, false, true},
       {verb::get, "/feed", "url!", read_feed},
       {verb::get, "/feed/explain", "url!", read_explanation},
       {verb::get, "/feed/entries", "url! before limit", read_feed_entries},
@@ -23,7 +23,8 @@ const std::vector<ApiRoute>& own_routes() {
       {verb::get, "/entries/{id}", "", read_entry},
       {verb::get, "/channels", "user after limit", list_channels, {}, nullptr, false, true},
       {verb::get, "/channel/feeds", "channel! after limit", list_channel_feeds, {}, nullptr, false, true},
-      {verb::get, "/channel/entries", "channel! before limit once", list_timeline, {}, nullptr, false, true},
+      {verb::get, "/channel/entries", "channel! before limit once all", list_timeline, {}, nullptr, false, true},
+      {verb::get, "/unread", "user after", count_unread, {}, nullptr, false, true},
       {verb::get, "/notices", "user!", list_notices, {}, nullptr, false, true},
       {verb::get, "/rules", "user!", list_rules, {}, nullptr, false, true},
       {verb::get, "/events", "after limit", read_events, {}, nullptr, true},

@@ -2,13 +2,18 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <boost/beast/http/verb.hpp>
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
 #include <boost/json/value.hpp>
 
 #include "storage/records/stored_entry.hpp"
@@ -91,12 +96,45 @@ struct NamePage {
 };
 /// A page of feed URLs, sorted and after `after`. Throws StoreFailure.
 NamePage feed_page(const ApiReading& reading, const std::string& after, std::size_t limit);
+/// A page of the channels of `user` ("" = all channels). Throws StoreFailure.
+NamePage channel_page(const ApiReading& reading, const std::string& user, const std::string& after, std::size_t limit);
+/// A page of the feeds of a channel; absent if there is no such channel. Throws StoreFailure.
+std::optional<NamePage> channel_feed_page(const ApiReading& reading, const std::string& uid, const std::string& after,
+                                          std::size_t limit);
+/// The flag `name` of a call; absent if its value is neither true nor false.
+std::optional<bool> flag_of(const ApiCall& call, std::string_view name);
+ApiReply no_such_channel();
+
+/// The rows of a page's entries, each with its feed as the member `feed`. A feed is looked up once.
+class EntryRows {
+ public:
+  /// `channel`: feeds also get its title for them; "" = none. `stores` must outlive this.
+  explicit EntryRows(const Deployment& stores, std::string channel = {})
+      : stores_(stores), channel_(std::move(channel)) {}
+
+  /// Appends the row of an entry, made of entry_json().
+  void add(const StoredEntry& entry, boost::json::object row);
+  std::size_t count() const { return rows_.size(); }
+  std::size_t bytes() const { return bytes_; }  ///< of the entries, with their feeds
+  /// Looks up the feeds of the entries added since the last call. Throws StoreFailure.
+  void look_up();
+  boost::json::array take() { return std::move(rows_); }
+
+ private:
+  const Deployment& stores_;
+  const std::string channel_;
+  boost::json::array rows_;
+  std::vector<std::string> urls_;  // the feed of each row
+  std::size_t bytes_ = 0, ready_ = 0;
+  std::map<std::string, boost::json::object, std::less<>> feeds_;
+};
 
 // Handlers of reads, for the table.
 ApiReply list_feeds(const ApiReading& reading);
 ApiReply list_channels(const ApiReading& reading);
 ApiReply list_channel_feeds(const ApiReading& reading);
 ApiReply list_timeline(const ApiReading& reading);
+ApiReply count_unread(const ApiReading& reading);
 ApiReply list_notices(const ApiReading& reading);
 ApiReply list_rules(const ApiReading& reading);
 ApiReply read_feed(const ApiReading& reading);

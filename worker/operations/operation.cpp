@@ -408,6 +408,7 @@ constexpr std::array reason_statuses{
     ReasonStatus{"busy", 429},
     ReasonStatus{"queue_full", 429},
     ReasonStatus{"store_away", 503},
+    ReasonStatus{"not_ready", 503},
 };
 
 }  // namespace

@@ -1,0 +1,174 @@
+// Lists of feeds: all, those of a channel, of a user or in a state, with a text (OPERATIONS A8).
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <boost/json.hpp>
+#include <fmt/format.h>
+
+#include "parsers/text/strings.hpp"
+#include "storage/feeds/feeds.hpp"
+#include "storage/store/deployment.hpp"
+#include "storage/timelines/timelines_of_all.hpp"
+#include "worker/api/routes.hpp"
+#include "worker/api/subscriptions.hpp"
+#include "worker/words/record_text.hpp"
+
+namespace feedmill {
+namespace {
+
+namespace json = boost::json;
+
+constexpr std::size_t enough_feeds = 1'000;  // examined for a page, even if few match
+constexpr std::size_t examined_at_once = 50;  // a record may have some 100 KiB
+
+/// Which feeds to list; "" = any.
+struct FeedFilter {
+  std::string channel, user, state, text;
+
+  bool of_subscriptions() const { return !channel.empty() || !user.empty(); }
+  /// Whether the index of a state lists the feeds.
+  bool by_state() const { return !of_subscriptions() && !state.empty() && state != "healthy"; }
+  bool wants(const FeedRecord& record) const {
+    if (!state.empty() && record.state.state != state) return false;
+    return text.empty() || lower(record.feed_url).find(text) != std::string::npos ||
+           lower(readable_field(record.feed, "title")).find(text) != std::string::npos;
+  }
+};
+
+/// A feed to examine.
+struct Candidate {
+  std::string url, channel;
+  std::string cursor;  ///< the list continues after it
+};
+struct Candidates {
+  std::vector<Candidate> feeds;
+  std::string next;  ///< "" at the end
+};
+
+/// The next feeds to examine; absent if the cursor is invalid or the channel does not exist.
+std::optional<Candidates> candidates(const ApiReading& reading, const FeedFilter& filter, const std::string& after,
+                                     std::size_t most) {
+  Candidates some;
+  if (filter.by_state()) {
+    std::optional<EntryCursor> before;
+    if (!after.empty()) {
+      const std::size_t colon = after.find(':');
+      before.emplace();
+      if (colon == std::string::npos || !read_number(std::string_view(after).substr(0, colon), before->score))
+        return {};
+      before->id = after.substr(colon + 1);
+    }
+    const auto read = [&](Store& store) { return Feeds(store).in_state(filter.state, most, before); };
+    for (EntryCursor& at : places_together(answered(reading.stores.each(read)), most)) {
+      some.next = fmt::format("{}:{}", at.score, at.id);
+      some.feeds.push_back({std::move(at.id), "", some.next});
+    }
+    if (some.feeds.size() < most) some.next.clear();
+    return some;
+  }
+  if (!filter.user.empty()) {
+    auto page = subscriptions_after(reading, filter.user, after, most);
+    if (!page) return {};
+    for (ChannelPart& part : page->parts) {
+      for (std::string& url : part.urls) {
+        std::string cursor = cursor_behind(part.uid, url);
+        some.feeds.push_back({std::move(url), part.uid, std::move(cursor)});
+      }
+    }
+    some.next = std::move(page->next);
+    return some;
+  }
+  const auto page = filter.channel.empty() ? std::optional(feed_page(reading, after, most))
+                                           : channel_feed_page(reading, filter.channel, after, most);
+  if (!page) return {};
+  for (const std::string& url : page->names) some.feeds.push_back({url, filter.channel, url});
+  if (page->next.is_string()) some.next = page->next.as_string();
+  return some;
+}
+
+/// Adds what the channel says of a feed to rows of consecutive feeds of one channel.
+void add_subscriptions(const ApiReading& reading, std::span<json::value> rows) {
+  const ChannelsOfAll channels(reading.stores);
+  while (!rows.empty()) {
+    const json::string uid = rows.front().at("channel").as_string();
+    const auto is_of_it = [&](const json::value& row) { return row.at("channel").as_string() == uid; };
+    const auto end = std::ranges::find_if_not(rows, is_of_it);
+    const auto its = rows.first(static_cast<std::size_t>(end - rows.begin()));
+    std::vector<std::string> urls;
+    for (const json::value& row : its) urls.emplace_back(row.at("url").as_string());
+    const auto unread = channels.unread_of(std::string(uid), urls);
+    const auto titles = channels.titles(std::string(uid), urls);
+    for (std::size_t i = 0; i < its.size(); ++i) {
+      its[i].as_object()["unread"] = unread[i];
+      its[i].as_object()["custom_title"] = text_or_null(titles[i]);
+    }
+    rows = rows.subspan(its.size());
+  }
+}
+
+/// A page of the feeds that `filter` selects, and the cursor of the next; absent as candidates().
+std::optional<std::pair<json::array, json::value>> filtered(const ApiReading& reading, const FeedFilter& filter,
+                                                            std::size_t limit) {
+  const auto read = [](Store& store, const std::vector<std::string>& urls) { return Feeds(store).records(urls); };
+  const bool all_match = filter.text.empty() && (filter.state.empty() || filter.by_state());
+  json::array rows;
+  std::string cursor = reading.call.get("after");
+  for (std::size_t examined = 0; rows.size() < limit && examined < enough_feeds;) {
+    const std::size_t most = std::min(examined_at_once, all_match ? limit - rows.size() : enough_feeds - examined);
+    const auto some = candidates(reading, filter, cursor, most);
+    if (!some) return std::nullopt;
+    std::vector<std::string> urls;
+    for (const Candidate& one : some->feeds) urls.push_back(one.url);
+    const auto records = answered(reading.stores.of_feeds(urls, read));
+    cursor = some->next;
+    for (std::size_t i = 0; i < records.size(); ++i) {
+      if (!records[i] || !filter.wants(*records[i])) continue;  // absent: it was removed in between
+      json::object& row = rows.emplace_back(list_json(*records[i])).as_object();
+      if (filter.of_subscriptions()) row["channel"] = some->feeds[i].channel;
+      if (rows.size() < limit) continue;
+      if (i + 1 < records.size()) cursor = some->feeds[i].cursor;
+      break;
+    }
+    examined += records.size();
+    if (cursor.empty() || records.empty()) break;
+  }
+  if (filter.of_subscriptions()) add_subscriptions(reading, {rows.data(), rows.size()});
+  return std::pair(std::move(rows), text_or_null(cursor));
+}
+
+}  // namespace
+
+ApiReply list_feeds(const ApiReading& reading) {
+  const ApiCall& call = reading.call;
+  const std::size_t limit = limit_of(call);
+  if (limit == 0) return bad_limit();
+  for (const char* const name : {"channel", "user", "state", "text"}) {
+    if (call.parameters.contains(name) && call.get(name).empty())
+      return problem("bad_parameter", fmt::format("{}: it is empty", name));
+  }
+  const FeedFilter filter{call.get("channel"), call.get("user"), call.get("state"), lower(call.get("text"))};
+  if (!filter.channel.empty() && !filter.user.empty())
+    return problem("bad_parameter", "give channel or user: a user's channels have all the feeds of the user");
+  if (!filter.state.empty() && std::ranges::find(feed_state_names, filter.state) == feed_state_names.end())
+    return problem("bad_parameter", fmt::format("state: one of {}", fmt::join(feed_state_names, ", ")));
+  auto page = filtered(reading, filter, limit);
+  if (!page) {
+    return filter.channel.empty() ? problem("bad_parameter", "after: expected `next` of the previous page")
+                                  : no_such_channel();
+  }
+  return resource({{"feeds", std::move(page->first)}, {"next", std::move(page->second)}});
+}
+
+ApiReply list_channel_feeds(const ApiReading& reading) {
+  const std::size_t limit = limit_of(reading.call);
+  if (limit == 0) return bad_limit();
+  const std::string& uid = reading.call.get("channel");
+  auto page = filtered(reading, {uid, "", "", ""}, limit);
+  if (!page) return no_such_channel();
+  return resource({{"channel", uid}, {"feeds", std::move(page->first)}, {"next", std::move(page->second)}});
+}
+
+}  // namespace feedmill

@@ -1,0 +1,51 @@
+#include "worker/api/subscriptions.hpp"
+
+#include <utility>
+
+namespace feedmill {
+namespace {
+
+constexpr std::size_t most_channels = 200;
+
+}  // namespace
+
+std::string cursor_behind(const std::string& uid, const std::string& url) {
+  return url + " " + uid;  // URLs have no spaces
+}
+
+std::optional<SubscriptionPage> subscriptions_after(const ApiReading& reading, const std::string& user,
+                                                    const std::string& after, std::size_t most) {
+  const std::size_t space = after.find(' ');
+  if (!after.empty() && (space == std::string::npos || space + 1 == after.size())) return std::nullopt;
+  std::string url = after.substr(0, std::min(space, after.size()));
+  std::string uid = after.empty() ? "" : after.substr(space + 1);
+  SubscriptionPage page;
+  std::size_t taken = 0;
+  // Takes what is left of the channel; false if the page is full.
+  const auto take = [&] {
+    auto feeds = channel_feed_page(reading, uid, url, most - taken);
+    page.next = cursor_behind(uid, url);
+    if (!feeds) return true;  // it was removed in between
+    taken += feeds->names.size();
+    if (!feeds->names.empty()) page.next = cursor_behind(uid, feeds->names.back());
+    page.parts.push_back({uid, std::move(feeds->names)});
+    return feeds->next.is_null() && taken < most;
+  };
+  if (!url.empty() && !take()) return page;  // without a feed, the cursor is behind the whole channel
+  for (std::size_t channels = 0; channels < most_channels;) {
+    const NamePage names = channel_page(reading, user, uid, most_channels - channels);
+    channels += names.names.size();
+    for (const std::string& name : names.names) {
+      uid = name;
+      url.clear();
+      if (!take()) return page;
+    }
+    if (names.next.is_null()) {
+      page.next.clear();
+      return page;
+    }
+  }
+  return page;
+}
+
+}  // namespace feedmill
