@@ -1,21 +1,21 @@
-// The request part of each operation in docs/openapi.json is generated from the operation's row (OPERATIONS A5).
+// The request part of each operation in docs/openapi.json is generated from the operation's row (OPERATIONS A5), the
+// schemas of posts, feeds and events from their tables and from docs/DATA.md.
 // FEEDMILL_WRITE_REFERENCE=1 in the environment rewrites it.
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <map>
 #include <set>
-#include <sstream>
 #include <string>
 #include <vector>
 
 #include <boost/json.hpp>
 #include <gtest/gtest.h>
 
+#include "tests/worker/api/openapi_file.hpp"
+#include "tests/worker/api/openapi_schemas.hpp"
 #include "worker/api/routes.hpp"
-#include "worker/base/json_text.hpp"
 
-namespace feedmill::openapi_reference_test {
+namespace feedmill::test::openapi_reference_test {
 namespace {
 
 namespace json = boost::json;
@@ -107,50 +107,13 @@ void describe(json::object& description) {
   }
 }
 
-std::string inline_text(const json::value& value) {
-  std::string text;
-  if (const json::object* const object = value.if_object()) {
-    for (const auto& [name, one] : *object)
-      text += (text.empty() ? "" : ", ") + json_text(json::string(name)) + ": " + inline_text(one);
-    return "{" + text + "}";
-  }
-  if (const json::array* const array = value.if_array()) {
-    for (const json::value& one : *array) text += (text.empty() ? "" : ", ") + inline_text(one);
-    return "[" + text + "]";
-  }
-  return json_text(value);
-}
-
-/// Prints on one line if that fits, else with each member on its own line.
-std::string printed(const json::value& value, std::size_t indent, std::size_t column) {
-  const std::string line = inline_text(value);
-  if (column + line.size() <= 160 || !value.is_structured()) return line;
-  const std::string margin(indent + 1, ' ');
-  std::string text;
-  if (const json::object* const object = value.if_object()) {
-    for (const auto& [name, one] : *object) {
-      const std::string head = margin + json_text(json::string(name)) + ": ";
-      text += (text.empty() ? "\n" : ",\n") + head + printed(one, indent + 1, head.size());
-    }
-    return "{" + text + "\n" + std::string(indent, ' ') + "}";
-  }
-  for (const json::value& one : value.get_array())
-    text += (text.empty() ? "\n" : ",\n") + margin + printed(one, indent + 1, margin.size());
-  return "[" + text + "\n" + std::string(indent, ' ') + "]";
-}
-
 TEST(OpenApiReference, IsMadeFromTheRowsOfOperations) {
-  const auto file = std::filesystem::path(FEEDMILL_SOURCE_DIR) / "docs/openapi.json";
-  std::ifstream in(file);
-  const std::string stands((std::istreambuf_iterator<char>(in)), {});
+  const std::string stands = openapi_text();
   json::object description = json::parse(stands).as_object();
   describe(description);
-  const std::string text = printed(description, 0, 0) + "\n";
-  if (std::getenv("FEEDMILL_WRITE_REFERENCE") != nullptr) {
-    std::ofstream(file) << text;
-    return;
-  }
-  EXPECT_EQ(stands, text) << "run this test with FEEDMILL_WRITE_REFERENCE=1";
+  describe_schemas(description.at("components").at("schemas").as_object());
+  if (writes_reference()) return write_openapi(description);
+  EXPECT_EQ(stands, openapi_text_of(description)) << "run this test with FEEDMILL_WRITE_REFERENCE=1";
 }
 
 /// Compares the fields that the table of docs/REQUESTS.md lists ("`url` [`channel`]") with the rows.
@@ -182,4 +145,4 @@ TEST(OpenApiReference, HasTheFieldsOfRequests) {
 }
 
 }  // namespace
-}  // namespace feedmill::openapi_reference_test
+}  // namespace feedmill::test::openapi_reference_test

@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/http_server.hpp"
+#include "tests/worker/api/openapi_file.hpp"
 #include "tests/worker/api/served_api.hpp"
 
 namespace feedmill::test::openapi_test {
@@ -98,7 +99,8 @@ const std::vector<Sample> samples{
     {"listChannelFeeds", "GET", "/channel/feeds?channel=anna/news", ""},
     {"follow", "PUT", "/channel/feed?channel=anna/news&" + feed_query, ""},
     {"unfollow", "DELETE", "/channel/feed?channel=anna/news&" + feed_query, ""},
-    {"listUnread", "GET", "/channel/entries?channel=anna/news", ""},
+    {"listChannelEntries", "GET", "/channel/entries?channel=anna/news", ""},
+    {"countUnread", "GET", "/unread", ""},
     {"mark", "POST", "/channel/marks?channel=anna/news", R"({"as":"read","entries":[1]})"},
     {"listNotices", "GET", "/notices?user=anna", ""},
     {"markNotices", "POST", "/notices/marks?user=anna", R"({"as":"read","notices":"all"})"},
@@ -196,6 +198,7 @@ class OpenApi : public testing::Test {
       return status;
     }
     const json::object object = object_of(last);
+    if (last.status < 300 && id != "describe") examples[id].try_emplace(status, object);
     EXPECT_EQ(unfit(object, content.at(type).at("schema").as_object(), description), "") << id << ": " << last.body;
     std::string reason;
     if (type == "application/problem+json" && object.contains("reason")) {
@@ -228,6 +231,7 @@ class OpenApi : public testing::Test {
   std::unique_ptr<ServedApi> served;
   const json::object description = json::parse(api_description).as_object();
   std::map<std::string, std::map<std::string, std::set<std::string>>> seen;  // operation → status → reasons
+  std::map<std::string, std::map<std::string, json::object>> examples;       // operation → status → first answer
   HttpAnswer last;
 };
 
@@ -276,8 +280,15 @@ void OpenApi::what_is_done() {
   EXPECT_EQ(talk("listChannelFeeds"), "200");
   EXPECT_EQ(object_of(last).at("next"), nullptr);
   EXPECT_EQ(talk("follow"), "200 followed_already");
-  EXPECT_EQ(talk("listUnread"), "200");
+  EXPECT_EQ(talk("listChannelEntries"), "200");
+  EXPECT_EQ(object_of(last).at("entries").at(0).at("feed").at("custom_title"), "Notes");
+  EXPECT_EQ(talk("countUnread"), "200");
+  EXPECT_EQ(object_of(last).at("channels").at(0).at("feeds").at(0).at("unread"), 1);
   EXPECT_EQ(talk("mark"), "200 marked");
+  EXPECT_EQ(talk("listChannelEntries", {"GET", "/channel/entries?channel=anna/news&all=true"}), "200");
+  EXPECT_EQ(object_of(last).at("entries").at(0).at("read"), true);
+  EXPECT_EQ(talk("listFeeds", {"GET", "/feeds?user=anna&state=new&text=FEED.xml"}), "200");
+  EXPECT_EQ(object_of(last).at("feeds").at(0).at("custom_title"), "Notes");
   EXPECT_EQ(talk_with("mark", R"({"as":"read","entries":"all"})"), "200 marked");
   EXPECT_EQ(talk("unfollow"), "200 unfollowed");
   EXPECT_EQ(talk("follow"), "200 followed");
@@ -310,6 +321,7 @@ void OpenApi::what_is_done() {
   EXPECT_EQ(talk("exportList", {"GET", "/export?user=a%01"}), "400 bad_parameter");
   EXPECT_EQ(talk("exportList", {"GET", "/export?user="}), "400 bad_parameter");
   EXPECT_EQ(talk("listChannels", {"GET", "/channels?user="}), "400 bad_parameter");
+  EXPECT_EQ(talk("countUnread", {"GET", "/unread?user="}), "400 bad_parameter");
   for (const char* const user : {"", "%20", "a/b", "a%0Ab"}) {
     EXPECT_EQ(talk("importList", {"POST", "/import?user=" + std::string(user), feed}), "400 bad_parameter") << user;
   }
@@ -336,6 +348,9 @@ void OpenApi::what_is_done() {
   EXPECT_TRUE(atom.starts_with("/t/") && atom.ends_with(".atom")) << atom;
   EXPECT_EQ(talk("addTopic"), "200 present");
   EXPECT_EQ(object_of(last).at("atom").as_string(), atom);
+  EXPECT_EQ(object_of(last).at("title"), nullptr);
+  EXPECT_EQ(talk_with("addTopic", R"({"channel":"anna/news","title":"Harbour news"})"), "200 present");
+  EXPECT_EQ(object_of(last).at("title"), "Harbour news");
   EXPECT_EQ(talk_with("addTopic", R"({"url":"https://example.org/feed.xml"})"), "409 not_republished");
   EXPECT_EQ(talk_with("setFeed", R"({"settings":{"republish":"yes"}})"), "200 set");
   EXPECT_EQ(talk_with("addTopic", R"({"url":"https://example.org/feed.xml"})"), "201 added");
@@ -432,7 +447,13 @@ void OpenApi::what_is_refused_of_some() {
   }
   const std::string nobody = "channel=nobody";
   EXPECT_EQ(talk("listChannelFeeds", {"GET", "/channel/feeds?" + nobody}), "404 no_such_channel");
-  EXPECT_EQ(talk("listUnread", {"GET", "/channel/entries?" + nobody}), "404 no_such_channel");
+  EXPECT_EQ(talk("listChannelEntries", {"GET", "/channel/entries?" + nobody}), "404 no_such_channel");
+  EXPECT_EQ(talk("listFeeds", {"GET", "/feeds?" + nobody}), "404 no_such_channel");
+  command({"HSET", "channel_floors", "anna/news", "~"});
+  const std::string all = "/channel/entries?all=true&channel=";
+  EXPECT_EQ(talk("listChannelEntries", {"GET", all + "anna/news"}), "503 not_ready");
+  EXPECT_EQ(talk("listChannelEntries", {"GET", all + "nobody"}), "404 no_such_channel");
+  command({"HSET", "channel_floors", "anna/news", ""});
   EXPECT_EQ(talk("follow", {"PUT", "/channel/feed?" + nobody + "&" + feed_query}), "404 no_such_channel");
   EXPECT_EQ(talk("unfollow", {"DELETE", "/channel/feed?" + nobody + "&" + feed_query}), "404 no_such_channel");
   EXPECT_EQ(talk("mark", {"POST", "/channel/marks?" + nobody, sample("mark").body}), "404 no_such_channel");
@@ -548,6 +569,7 @@ void OpenApi::what_is_refused_of_some() {
     EXPECT_EQ(talk_with("addTopic", std::string(body)), "422 bad_value") << body;
   }
   EXPECT_EQ(talk_with("addTopic", std::string("{}")), "422 missing_field");
+  EXPECT_EQ(talk_with("addTopic", R"({"url":"https://example.org/feed.xml","title":"x"})"), "422 bad_value");
   EXPECT_EQ(talk_with("addTopic", R"({"url":"https://example.org/","channel":"a"})"), "422 bad_value");
   EXPECT_EQ(talk_with("addTopic", R"({"url":"https://example.org/none.xml"})"), "404 no_such_feed");
   EXPECT_EQ(talk_with("addTopic", R"({"channel":"nobody"})"), "404 no_such_channel");
@@ -669,6 +691,44 @@ TEST_F(OpenApi, DescribesExactlyWhatTheServerDoes) {
       }
     }
   }
+}
+
+/// An answer as an example: lists of two rows at most, without secrets.
+json::value shortened(json::value value) {
+  if (json::array* const list = value.if_array()) {
+    if (list->size() > 2) list->resize(2);
+    for (json::value& one : *list) one = shortened(std::move(one));
+  } else if (json::object* const object = value.if_object()) {
+    for (auto& [name, one] : *object)
+      one = name == "secret" && one.is_string() ? json::value("whsec_…") : shortened(std::move(one));
+  }
+  return value;
+}
+
+TEST_F(OpenApi, HasAnExampleOfEachAnswer) {
+  what_is_done();
+  what_waits_and_dies();
+  json::object written = json::parse(openapi_text()).as_object();
+  for (auto& [path, methods] : written.at("paths").as_object()) {
+    for (auto& [method, one] : methods.as_object()) {
+      for (auto& [status, response] : one.at("responses").as_object()) {
+        json::value* const content = response.as_object().if_contains("content");
+        json::value* const body = content == nullptr ? nullptr : content->as_object().if_contains("application/json");
+        const auto& its = examples[std::string(one.at("operationId").as_string())];
+        if (body == nullptr || !its.contains(std::string(status))) continue;
+        if (writes_reference()) {
+          body->as_object()["example"] = shortened(its.at(std::string(status)));
+          continue;
+        }
+        ASSERT_TRUE(body->as_object().contains("example")) << path << " " << status << ": FEEDMILL_WRITE_REFERENCE=1";
+        const json::object& example = body->at("example").as_object();
+        EXPECT_EQ(unfit(example, body->at("schema").as_object(), description), "") << path;
+        for (const auto& [name, value] : its.at(std::string(status)))
+          EXPECT_TRUE(example.contains(name)) << path << name;
+      }
+    }
+  }
+  if (writes_reference()) write_openapi(written);
 }
 
 TEST_F(OpenApi, HoldsEveryRouteWithItsParameters) {
