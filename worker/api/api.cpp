@@ -195,12 +195,23 @@ const std::pair<const std::string, ApiToken>* Api::token_of(const Visit::Header&
   return found;
 }
 
+double Api::rate_of(const std::string& app) const {
+  const auto token = tokens_.find(app);
+  return token != tokens_.end() && token->second.rate ? *token->second.rate : options_.a_second;
+}
+
+double Api::burst_of(const std::string& app) const {
+  const auto token = tokens_.find(app);
+  return token != tokens_.end() && token->second.burst ? *token->second.burst : options_.burst;
+}
+
 bool Api::may_call(const std::string& app) {
   const auto now = Clock::now();
-  const auto [row, is_new] = buckets_.try_emplace(app, Bucket{options_.burst, now});
+  const double burst = burst_of(app);
+  const auto [row, is_new] = buckets_.try_emplace(app, Bucket{burst, now});
   Bucket& bucket = row->second;
   const std::chrono::duration<double> since = now - bucket.at;
-  bucket = {std::min(options_.burst, bucket.left + since.count() * options_.a_second), now};
+  bucket = {std::min(burst, bucket.left + since.count() * rate_of(app)), now};
   if (bucket.left < 1) return false;
   bucket.left -= 1;
   return true;
@@ -212,7 +223,7 @@ void Api::charge(const std::string& app, Clock::duration took) {
   const auto row = front.buckets_.find(app);
   if (row == front.buckets_.end()) return;  // the token was removed during the call
   const double calls = std::chrono::duration<double>(took) / std::chrono::duration<double>(options_.call_time);
-  const double most = options_.a_second * std::chrono::duration<double>(longest_debt).count();
+  const double most = front.rate_of(app) * std::chrono::duration<double>(longest_debt).count();
   row->second.left = std::max(row->second.left - calls, -most);
 }
 
@@ -220,7 +231,7 @@ void Api::charge(const std::string& app, Clock::duration took) {
 std::int64_t Api::rest_of(const std::string& app) const {
   const auto row = buckets_.find(app);
   const double missing = row == buckets_.end() ? 0 : 1 - row->second.left;
-  return std::max<std::int64_t>(1, std::llround(std::ceil(std::min(missing / options_.a_second, 3600.0))));
+  return std::max<std::int64_t>(1, std::llround(std::ceil(std::min(missing / rate_of(app), 3600.0))));
 }
 
 asio::awaitable<HttpReply> Api::answer(Visit& visit) {
@@ -256,8 +267,8 @@ asio::awaitable<ApiReply> Api::call(Visit& visit) {
   call.app = token->first;
   const bool asks = token->second.asks;  // a reload may remove the row while we wait
   if (!may_call(call.app)) {
-    ApiReply refused =
-        problem("too_fast", fmt::format("at most {} calls a second, {} at once", options_.a_second, options_.burst));
+    ApiReply refused = problem(
+        "too_fast", fmt::format("at most {} calls a second, {} at once", rate_of(call.app), burst_of(call.app)));
     refused.headers = {{"Retry-After", std::to_string(rest_of(call.app))}};
     co_return refused;
   }

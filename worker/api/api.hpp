@@ -41,7 +41,7 @@ class Api {
     std::size_t at_once = 8;                    ///< running calls; one of several tokens gets at most three quarters
     std::size_t waiting = 4;  ///< calls that wait for an answer without counting in `at_once`; further ones do count.
                               ///< Both leave connections of the listener free for probes
-    double a_second = 50, burst = 200;                  ///< rate limit of one token
+    double a_second = 50, burst = 200;                  ///< rate limit of a token that has none of its own
     std::size_t most_untaken = std::size_t{64} << 20U;  ///< bytes of answers not yet read; beyond it, calls get `busy`
     std::chrono::nanoseconds call_time =
         std::chrono::milliseconds(5);  ///< store time charged as one call; longer calls count as several
@@ -111,6 +111,9 @@ class Api {
   };
 
   const std::pair<const std::string, ApiToken>* token_of(const Visit::Header& head) const;
+  /// Calls a second of a token, and at once.
+  double rate_of(const std::string& app) const;
+  double burst_of(const std::string& app) const;
   bool may_call(const std::string& app);
   boost::asio::awaitable<ApiReply> call(Visit& visit);
   boost::asio::awaitable<ApiReply> lead(const ApiRoute& route, ApiCall call, const Given& given, Visit& visit,

@@ -43,8 +43,9 @@ struct FeedAuth {
 /// [api.token."NAME"]: a client of the HTTP API (OPERATIONS A1). Its name is the `app` of its requests.
 struct ApiToken {
   std::filesystem::path file;
-  bool asks = false;  ///< may also make changes
-  std::string token;  ///< content of the file, or of its variable: a secret
+  bool asks = false;                             ///< may also make changes
+  std::optional<std::uint32_t> rate{}, burst{};  ///< calls a second, and at once; absent: Api::Options
+  std::string token;                             ///< content of the file, or of its variable: a secret
 };
 
 /// [host."NAME"]: settings that differ for one host (HTTP H7).

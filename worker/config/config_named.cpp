@@ -115,6 +115,10 @@ std::string check_asks(bool) {
   return {};
 }
 
+std::string check_calls(const std::optional<std::uint32_t>& calls) {
+  return *calls >= 1 && *calls <= 100'000 ? "" : "between 1 and 100000";
+}
+
 std::string check_file(const fs::path& file) {
   return file.empty() ? "give a file" : "";
 }
@@ -132,7 +136,9 @@ const NamedColumn auth_columns[] = {
 const NamedColumn token_columns[] = {
     api_token<&ApiToken::file, check_file>("file", "path", "file that holds a token of 16 bytes or more",
                                            "\"/etc/feedmill/reader-token\""),
-    api_token<&ApiToken::asks, check_asks>("asks", "bool", "allow changes, too; default: read only", "true")};
+    api_token<&ApiToken::asks, check_asks>("asks", "bool", "allow changes, too; default: read only", "true"),
+    api_token<&ApiToken::rate, check_calls>("rate", "calls", "calls a second; default: 50", "200"),
+    api_token<&ApiToken::burst, check_calls>("burst", "calls", "calls at once after a pause; default: 200", "1000")};
 
 const NamedColumn host_columns[] = {
     host<&HostOverride::concurrency, check_concurrency>("concurrency", "requests",

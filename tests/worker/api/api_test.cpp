@@ -110,7 +110,7 @@ TEST_F(ApiTest, ListsOfChannelsAndOfTheirFeedsHaveCursors) {
       const json::object page =
           object_of(served->get(path + (after.empty() ? "" : "&after=" + percent_encoded(after))));
       for (const json::value& row : page.at(rows).as_array()) {
-        told.emplace_back(row.is_string() ? row.as_string() : row.at("channel").as_string());
+        told.emplace_back(row.as_object().contains("url") ? row.at("url").as_string() : row.at("channel").as_string());
       }
       after = page.at("next").is_null() ? "" : std::string(page.at("next").as_string());
       EXPECT_TRUE(channels.add(std::vector{"anna/x" + std::to_string(told.size())}));  // sorts after anna's others
@@ -457,6 +457,14 @@ TEST_F(ApiTest, TheRateLimitIsPerToken) {
   ApiTalk other{"GET", "/api/v1/channels"};
   other.token = reading_token;
   EXPECT_EQ(served->call(other).status, 200);
+  Config config = *load_config(ConfigSources());
+  config.api_tokens["reader"] = {.file = {}, .asks = false, .rate = 1, .burst = 2, .token = std::string(reading_token)};
+  served->set_config(config);
+  EXPECT_EQ(served->call(other).status, 200);
+  EXPECT_EQ(served->call(other).status, 200);
+  const HttpAnswer refused = served->call(other);
+  EXPECT_EQ(outcome(refused), "429 too_fast");
+  EXPECT_EQ(object_of(refused).at("detail"), "at most 1 calls a second, 2 at once");
 }
 
 // SECURITY M6

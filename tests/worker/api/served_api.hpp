@@ -14,6 +14,7 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
+#include <boost/asio/use_future.hpp>
 #include <boost/json.hpp>
 #include <gtest/gtest.h>
 
@@ -84,6 +85,11 @@ class ServedApi {
   HttpAnswer get(const std::string& path) const { return call({"GET", "/api/v1" + path}); }
   HttpAnswer post(const std::string& path, const std::string& body) const {
     return call({"POST", "/api/v1" + path, body});
+  }
+
+  /// Applies a configuration as a reload does, on the loop's thread.
+  void set_config(const Config& config) {
+    boost::asio::post(loop_, boost::asio::use_future([this, config] { api->set_config(config); })).get();
   }
 
   MemoryBudget memory{std::uint64_t{1} << 30U};
