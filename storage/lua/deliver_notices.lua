@@ -1,8 +1,9 @@
 #!lua
 -- uses posts deliver
 -- replies array of 5
--- Adds notices to users' lists: at most 30 each, list and hash always equal (RELIABILITY L16). With a target, each
--- record once and in order, as in deliver_posts. New notices are published (DESIGN §4).
+-- Adds notices to users' lists: at most 30 each, list and hash always equal (RELIABILITY L16). A user keeps the newest;
+-- operators lose the oldest notice of the most frequent kind, so that many of one kind do not push out the others. With
+-- a target, each record once and in order, as in deliver_posts. New notices are published (DESIGN §4).
 -- ARGV: prefix, channel prefix, target ('' = not from the stream), then for each record: stream id, predecessor,
 -- whether the next one continues it (1/0), number of notices, and for each of these: user, notice id, value, message,
 -- counted topics.
@@ -22,6 +23,32 @@ local function publish(user, message, first, last_topic)
   for i = first, last_topic do redis.call('PUBLISH', channel .. 'topic:' .. ARGV[i], message) end
 end
 
+-- What an operators' notice is about; feeds that were never read, mostly wrong addresses, are a kind of their own. Also
+-- in timelines_of_all.cpp.
+local function kind_of(value)
+  if string.find(value, '"state":"never_read"', 1, true) then return 'never_read' end
+  return string.match(value, '"type":"([%w_]+)"') or ''
+end
+
+-- The ids to drop from an operators' list, newest first, that has one or more notices too many.
+local function surplus_of(ids, values)
+  local kinds, counts = redis.call('HMGET', values, unpack(ids)), {}
+  for i = 1, #ids do
+    kinds[i] = kind_of(kinds[i] or '')
+    counts[kinds[i]] = (counts[kinds[i]] or 0) + 1
+  end
+  local fallen, gone = {}, {}
+  for _ = most + 1, #ids do
+    local worst
+    for i = #ids, 1, -1 do  -- of equally frequent kinds, the one with the oldest notice
+      if not gone[i] and (not worst or counts[kinds[i]] > counts[kinds[worst]]) then worst = i end
+    end
+    counts[kinds[worst]], gone[worst] = counts[kinds[worst]] - 1, true
+    fallen[#fallen + 1] = ids[worst]
+  end
+  return fallen
+end
+
 -- Adds the notice that starts at ARGV[from]; its last topic is ARGV[to].
 local function add(from, to)
   local user, id, value, message = ARGV[from], ARGV[from + 1], ARGV[from + 2], ARGV[from + 3]
@@ -31,11 +58,15 @@ local function add(from, to)
     return
   end
   if redis.call('HSET', values, id, value) == 0 then return end
-  redis.call('LPUSH', order, id)
-  local fallen = redis.call('LRANGE', order, most, -1)
-  if #fallen > 0 then
+  local length = redis.call('LPUSH', order, id)
+  if length > most and user == '_operator' then
+    for _, fallen in ipairs(surplus_of(redis.call('LRANGE', order, 0, -1), values)) do
+      redis.call('LREM', order, -1, fallen)
+      redis.call('HDEL', values, fallen)
+    end
+  elseif length > most then
+    redis.call('HDEL', values, unpack(redis.call('LRANGE', order, most, -1)))
     redis.call('LTRIM', order, 0, most - 1)
-    redis.call('HDEL', values, unpack(fallen))
   end
   publish(user, message, from + 5, to)
 end

@@ -1,4 +1,5 @@
 // Notices for users by their rules, newest first, at most 30; operators are the user `_operator` (DESIGN §3).
+// Their list keeps rare kinds longer than frequent ones.
 #pragma once
 
 #include <cstddef>

@@ -81,6 +81,32 @@ std::pair<std::uint64_t, std::uint64_t> moment_of(const StoredNotice& notice) {
   return {leading_number<std::uint64_t>(id), leading_number<std::uint64_t>(id.substr(id.find('-') + 1))};
 }
 
+/// What an operators' notice is about, as in deliver_notices.lua.
+std::string_view kind_of(const StoredNotice& notice) {
+  if (notice.json.find("\"state\":\"never_read\"") != std::string::npos) return "never_read";
+  constexpr std::string_view member = "\"type\":\"";
+  const std::size_t at = notice.json.find(member);
+  if (at == std::string::npos) return {};
+  const std::string_view rest = std::string_view(notice.json).substr(at + member.size());
+  return rest.substr(0, rest.find('"'));
+}
+
+/// Drops the oldest notice of the most frequent kind until `max_notices` are left; `all` is sorted, newest first.
+void drop_most_frequent(std::vector<StoredNotice>& all) {
+  std::map<std::string, std::vector<std::size_t>> kinds;  // indexes of each kind, newest first
+  for (std::size_t i = 0; i < all.size(); ++i) kinds[std::string(kind_of(all[i]))].push_back(i);
+  std::vector<bool> gone(all.size());
+  for (std::size_t left = all.size(); left > max_notices; --left) {
+    auto& worst = std::ranges::max_element(kinds, {}, [](const auto& kind) {
+                    return std::pair(kind.second.size(), kind.second.empty() ? 0 : kind.second.back());
+                  })->second;
+    gone[worst.back()] = true;
+    worst.pop_back();
+  }
+  std::size_t i = 0;
+  std::erase_if(all, [&](const StoredNotice&) { return gone[i++]; });
+}
+
 }  // namespace
 
 unsigned home_of_user(std::string_view user, unsigned count) {
@@ -100,11 +126,12 @@ std::vector<unsigned> copies_of_rule(const Watch& rule, unsigned count) {
   return copies;
 }
 
-std::vector<StoredNotice> notices_together(std::span<const std::vector<StoredNotice>> parts) {
+std::vector<StoredNotice> notices_together(std::string_view user, std::span<const std::vector<StoredNotice>> parts) {
   std::vector<StoredNotice> all;
   for (const auto& part : parts) all.insert(all.end(), part.begin(), part.end());
   if (parts.size() == 1) return all;  // in the given order
   std::ranges::stable_sort(all, std::ranges::greater(), moment_of);
+  if (user == operator_user) drop_most_frequent(all);
   if (all.size() > max_notices) all.resize(max_notices);
   return all;
 }

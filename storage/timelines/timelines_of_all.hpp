@@ -41,8 +41,9 @@ bool is_same_rule(const Watch& one, const Watch& other);
 /// The partitions, of `count` and except the user's home, with a copy of a rule: its feed's partition, or all.
 std::vector<unsigned> copies_of_rule(const Watch& rule, unsigned count);
 
-/// The newest notices of all partitions, newest first, at most max_notices.
-std::vector<StoredNotice> notices_together(std::span<const std::vector<StoredNotice>> parts);
+/// A user's notices of all partitions, newest first, at most max_notices: the newest; for operators, as in one
+/// partition, without the oldest of the most frequent kind.
+std::vector<StoredNotice> notices_together(std::string_view user, std::span<const std::vector<StoredNotice>> parts);
 
 // The channels of a deployment, with or without partitions (RELIABILITY L31).
 

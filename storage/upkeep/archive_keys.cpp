@@ -134,7 +134,7 @@ StoreResult<void> ArchiveKeys::order(const std::string& user, const std::vector<
   }
   if (parts.back().empty()) return {};
   std::vector<std::string> newest;
-  for (StoredNotice& notice : notices_together(parts)) {
+  for (StoredNotice& notice : notices_together({}, parts)) {
     known.erase(notice.id);
     newest.push_back(std::move(notice.id));
   }

@@ -32,7 +32,7 @@ TEST(NoticeParts, HaveRulesWhereThePostsAre) {
 TEST(NoticeParts, AreTheNewestOfAll) {
   const auto ids = [](const std::vector<std::vector<StoredNotice>>& parts) {
     std::string text;
-    for (const StoredNotice& notice : notices_together(parts)) text += notice.id + " ";
+    for (const StoredNotice& notice : notices_together("anna", parts)) text += notice.id + " ";
     return text;
   };
   EXPECT_EQ(ids({{{"9-2", ""}, {"7-0", ""}}, {}, {{"10-0", ""}, {"9-10", ""}, {"9-1", ""}}}), "10-0 9-10 9-2 9-1 7-0 ");
@@ -41,9 +41,20 @@ TEST(NoticeParts, AreTheNewestOfAll) {
   EXPECT_EQ(ids({{{"7-0", ""}, {"9-0", ""}}}), "7-0 9-0 ") << "of one, as they were given";
   std::vector<StoredNotice> many;
   for (int i = 99; i > 70; --i) many.push_back({std::to_string(i) + "-0", ""});
-  const auto newest = notices_together(std::vector{many, many});
+  const auto newest = notices_together("anna", std::vector{many, many});
   EXPECT_EQ(newest.size(), max_notices);
   EXPECT_EQ(newest.back().id, "85-0");
+}
+
+TEST(NoticeParts, OfOperatorsLoseTheOldestOfTheMostFrequentKind) {
+  std::vector<StoredNotice> typos, others;
+  for (int i = 99; i > 70; --i)
+    typos.push_back({std::to_string(i) + "-0", R"({"read":false,"type":"feed_failing","state":"never_read"})"});
+  for (int i = 60; i > 55; --i) others.push_back({std::to_string(i) + "-0", R"({"read":false,"type":"store_outage"})"});
+  const auto kept = notices_together("_operator", std::vector{typos, others});
+  ASSERT_EQ(kept.size(), max_notices);
+  EXPECT_EQ(kept.back().id, "56-0") << "rare, so it stays";
+  EXPECT_EQ(kept[max_notices - 6].id, "75-0") << "the oldest four typos are gone";
 }
 
 }  // namespace

@@ -42,6 +42,23 @@ TEST_F(NotificationsTest, KeepsTheNewestThirtyNewestFirst) {
   EXPECT_EQ(ids("anna"), anna) << "an equal id is the same notice";
 }
 
+TEST_F(NotificationsTest, OperatorsLoseTheOldestOfTheMostFrequentKind) {
+  const auto tell = [&](const std::string& id, const std::string& members) {
+    const Notice notice{"_operator", id, R"({"id":")" + id + R"(",)" + members + "}"};
+    ASSERT_TRUE(notifications.add(std::span(&notice, 1)));
+  };
+  tell("outage 1", R"("type":"store_outage","detail":"\"state\":\"never_read\"")");
+  tell("2-0", R"("type":"feed_failing","state":"blocked")");
+  for (int i = 3; i < 63; ++i) tell(std::to_string(i) + "-0", R"("type":"feed_failing","state":"never_read")");
+  const Texts kept = ids("_operator");
+  ASSERT_EQ(kept.size(), 30U);
+  EXPECT_EQ(redis({"HLEN", "hash:notification:user_id:_operator"}), "30");
+  EXPECT_EQ(kept.front(), "62-0");
+  EXPECT_EQ(kept[27], "35-0");
+  EXPECT_EQ(kept[28], "2-0") << "another state of the same event";
+  EXPECT_EQ(kept[29], "outage 1");
+}
+
 TEST_F(NotificationsTest, PublishesNewNoticesOnceToUserTopicAndAll) {
   Redis listener(*parse_redis_url(server.url_of("feedmill_reader")), Milliseconds(5000));
   ASSERT_TRUE(listener.command({"PSUBSCRIBE", "notifications:*"}));

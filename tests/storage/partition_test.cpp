@@ -269,7 +269,7 @@ std::set<std::string> seen_of(std::vector<Store>& stores) {
     }
     notices.push_back(*Notifications(store).list("anna"));
   }
-  for (const StoredNotice& notice : notices_together(notices)) {
+  for (const StoredNotice& notice : notices_together("anna", notices)) {
     const std::string id(string_member(boost::json::parse(notice.json).as_object(), "entity_id"));
     const auto at = partition_of_key(id, count).value_or(0);
     EXPECT_TRUE(*Entries(stores[at]).get(id)) << id;

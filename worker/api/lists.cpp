@@ -157,7 +157,7 @@ ApiReply list_notices(const ApiReading& reading) {
   const std::string& user = reading.call.get("user");
   const auto read = [&](Store& store) { return Notifications(store).list(user); };
   json::array notices;
-  for (const StoredNotice& notice : notices_together(answered(reading.stores.each(read)))) {
+  for (const StoredNotice& notice : notices_together(user, answered(reading.stores.each(read)))) {
     json::value one = embedded_json(notice.json);
     // A feed's URL may contain a secret; operators' notices must not show it (SECURITY K1).
     notices.push_back(user == operator_user ? without_secrets(std::move(one)) : std::move(one));

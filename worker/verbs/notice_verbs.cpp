@@ -58,7 +58,7 @@ std::string line_of(const StoredNotice& notice, const json::object& object) {
 
 std::vector<StoredNotice> notices_of(const std::string& user, std::span<const VerbContext> stores) {
   const auto list = [&](Store& store) { return Notifications(store).list(user); };
-  return notices_together(or_fail(deployment_of(stores).each(list)));
+  return notices_together(user, or_fail(deployment_of(stores).each(list)));
 }
 
 void tell_notices(const std::string& user, bool unread, std::span<const VerbContext> stores) {
