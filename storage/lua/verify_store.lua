@@ -3,7 +3,8 @@
 -- replies array of 1
 -- Checks the keys that all feeds share, in bounded steps. Writes nothing.
 -- ARGV: prefix, then one of:
---   'types'                      the shared keys. Returns {findings}
+--   'types', names               the shared keys, and those of feeds, channels and users with these names. Returns
+--                               {findings}
 --   'meta', stream cap           meta:store and the stream. Returns {findings}
 --   'counter', highest number    Returns {findings}
 --   'schedule' | 'quarantine' | 'by_url', cursor, how many   Returns {findings, next cursor ('' = done), URLs to
@@ -17,6 +18,16 @@ if what == 'types' then
                   {states_key, 'hash', 'statistics'}, {meta_key, 'hash', 'I5'}, {signals_key, 'stream', 'I5'},
                   {counter_key, 'string', 'I2'}, {hosts_key, 'hash', 'I13'}, {channels_key, 'set', 'I4'},
                   {gone_key, 'zset', 'I4'}, {floors_key, 'hash', 'I4'}, {watchers_key, 'set', 'L16'}}
+  for i = 3, #ARGV do
+    local name = ARGV[i]
+    for _, key in ipairs(post_keys(name)) do wanted[#wanted + 1] = {key[1], key[2], 'I13'} end
+    for _, key in ipairs({{feed_key(name), 'hash', 'I13'}, {state_key(name), 'hash', 'I13'},
+                          {channel_feeds_key(name), 'set', 'I4'}, {channel_read_key(name), 'zset', 'I4'},
+                          {timeline_key(name), 'zset', 'I4'}, {index_key(name), 'zset', 'I4'},
+                          {watches_key(name), 'hash', 'L16'}}) do
+      wanted[#wanted + 1] = key
+    end
+  end
   for _, key in ipairs(wanted) do
     local found = type_of(key[1])
     if found ~= 'none' and found ~= key[2] then

@@ -382,7 +382,27 @@ std::vector<StoreResult<Reply>> Store::Impl::run_all(Script script, std::span<co
     for (const std::size_t i : again) replies[i] = loaded ? answer(script) : loaded.error();
   }
   leave_if_another_leads(replies);
+  for (std::size_t i = 0; i < calls.size(); ++i) {
+    if (replies[i].has_error() && replies[i].error().detail.starts_with("WRONGTYPE Operation"))
+      replies[i] = with_wrong_key(replies[i].error(), calls[i]);
+  }
   return replies;
+}
+
+/// Adds the key of the wrong type, because Redis' message names only the script: the first one among the shared keys
+/// and those of the first names in `call`.
+StoreError Store::Impl::with_wrong_key(StoreError error, const Args& call) {
+  constexpr std::size_t most_names = 16, longest_name = 4096;
+  Args args;
+  args.add(std::string_view("types"));
+  for (const std::string_view word : call.words()) {
+    if (args.words().size() <= most_names && !word.empty() && word.size() <= longest_name) args.add(word);
+  }
+  const auto found = run(Script::verify_store, args);
+  if (!found || (*found)[0].size() == 0) return error;
+  const ReplyView wrong = (*found)[0][0];  // invariant, kind, feed URL, keys, detail
+  error.detail = "WRONGTYPE " + std::string(wrong[3][0].text()) + " " + std::string(wrong[4].text());
+  return error;
 }
 
 StoreResult<Reply> Store::Impl::run_at(Redis& server, Script script, const Words& arguments) {

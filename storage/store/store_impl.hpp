@@ -163,6 +163,7 @@ class Store::Impl {
   const std::string& hash_of(Script script);
   StoreResult<void> load(Script script);
   StoreResult<Reply> answer(Script script);
+  StoreError with_wrong_key(StoreError error, const Args& call);
   void leave_if_another_leads(std::span<const StoreResult<Reply>> replies);
 
   std::array<std::string, std::tuple_size_v<decltype(script_rows)>> hashes_;  // by Script, "" until first used

@@ -163,6 +163,11 @@ std::string_view remedy_of_no_write(std::string_view detail) {
   return detail.starts_with("MISCONF") ? "; check its disk and its log" : "";
 }
 
+/// The remedy for keys of the wrong type.
+std::string_view remedy_of_wrong_type(std::string_view detail) {
+  return detail.starts_with("WRONGTYPE") ? "; feedmill verify lists such keys, and verify --repair repairs some" : "";
+}
+
 /// Keys that are temporarily on two nodes (RELIABILITY L26).
 bool is_being_moved(std::string_view detail) {
   return detail.starts_with("ASK ") || detail.starts_with("TRYAGAIN");
@@ -195,7 +200,7 @@ VerbFailure failure_of(const StoreError& error) {
     case StoreError::Code::unsupported:
       return {exits::configuration, detail};
     case StoreError::Code::refused:
-      return {exits::unfinished, fmt::format("the store refused: {}", detail)};
+      return {exits::unfinished, fmt::format("the store refused: {}{}", detail, remedy_of_wrong_type(error.detail))};
     case StoreError::Code::bug:
       break;
   }
@@ -209,7 +214,8 @@ void RefusedWork::tell(const StoreError& error) {
   log_.write(
       LogLevel::error, is_refused ? "notice" : "bug",
       fmt::format("{} cannot continue{}", work_,
-                  is_refused ? ": a key it needs has the wrong type; delete or rename it" : "; feedmill retries"),
+                  is_refused ? ": a key it needs has the wrong type; feedmill verify lists it: delete or rename it"
+                             : "; feedmill retries"),
       {{"detail", error.detail}});
 }
 

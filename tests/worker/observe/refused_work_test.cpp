@@ -22,7 +22,8 @@ TEST(RefusedWorkTest, IsLoggedOnceAndWhenItResumes) {
   for (int i = 0; i < 3; ++i) work.goes_on();
   const std::string text = lines.text();
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 2) << text;
-  EXPECT_THAT(text, HasSubstr("delivery cannot continue: a key it needs has the wrong type; delete or rename it"));
+  EXPECT_THAT(text, HasSubstr("delivery cannot continue: a key it needs has the wrong type; feedmill verify lists it: "
+                              "delete or rename it"));
   EXPECT_THAT(text, HasSubstr("WRONGTYPE of stream:signals"));
   EXPECT_THAT(text, HasSubstr("delivery continues"));
   EXPECT_THAT(metrics.text(), HasSubstr("feedmill_bugs_total 0"));

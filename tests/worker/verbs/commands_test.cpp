@@ -702,6 +702,20 @@ TEST_F(Commands, SayWhyTheStoreCannotBeUsed) {
   EXPECT_NE(wrong.err.find("redis.urll"), std::string::npos) << wrong.err;
 }
 
+TEST_F(Commands, NameAKeyOfTheWrongType) {
+  ASSERT_EQ(feedmill({"add", feed_a}).exit, 0);
+  test::redis_command(server_, {"RENAME", "schedule", "kept"});
+  test::redis_command(server_, {"SET", "schedule", "x"});
+  const Outcome outcome = feedmill({"add", feed_b});
+  EXPECT_EQ(outcome.exit, 75) << outcome.err;
+  EXPECT_NE(
+      outcome.err.find("the store refused: WRONGTYPE schedule is a string, not a zset; feedmill verify lists such "
+                       "keys, and verify --repair repairs some"),
+      std::string::npos)
+      << outcome.err;
+  test::redis_command(server_, {"RENAME", "kept", "schedule"});
+}
+
 /// `tail` in a process of its own, because only a signal ends it.
 class Tail : public Commands {
  protected:
