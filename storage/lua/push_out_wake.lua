@@ -4,14 +4,16 @@
 -- Makes the subscribers of events due (WEBSUB U14). Those already due or being served will get these events anyway;
 -- others get their cursor set right before the event, so that skipped events need no write.
 -- ARGV: prefix, the leader's token, group, the last of these events, '1' = there are no other subscribers, then
--- repeated: id, stream id before the event. Returns 1, or 0 if another worker leads: then nothing was written.
+-- repeated: id, stream id before the event ('' = no event to send), number of events withheld from it.
+-- Returns 1, or 0 if another worker leads: then nothing was written.
 local token, group, mark, is_last = ARGV[2], ARGV[3], ARGV[4], ARGV[5] == '1'
 if redis.call('GET', prefix .. 'lock:push_out') ~= token then return 0 end
 local now = text(clock())
-for i = 6, #ARGV, 2 do
-  local id, before = ARGV[i], ARGV[i + 1]
+for i = 6, #ARGV, 3 do
+  local id, before, withheld = ARGV[i], ARGV[i + 1], ARGV[i + 2]
   local record = redis.call('HMGET', subscriber_key(id), 'state', 'cursor')
-  if record[1] == 'active' and redis.call('ZADD', due_key, 'NX', now, id) == 1 and after(before, record[2] or '0-0') then
+  if record[1] and withheld ~= '0' then redis.call('HINCRBY', subscriber_key(id), 'withheld', withheld) end
+  if record[1] == 'active' and before ~= '' and redis.call('ZADD', due_key, 'NX', now, id) == 1 and after(before, record[2] or '0-0') then
     redis.call('HSET', subscriber_key(id), 'cursor', before)
   end
 end

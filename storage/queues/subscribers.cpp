@@ -60,6 +60,7 @@ std::optional<Subscriber> read_subscriber(std::string_view id, const Fields& fie
   read.last_success = time_in(fields, "last_success");
   read.last_error = text_in(fields, "last_error");
   read.delivered = number_in<std::uint64_t>(fields, "delivered");
+  read.withheld = number_in<std::uint64_t>(fields, "withheld");
   return read;
 }
 
@@ -360,6 +361,7 @@ StoreResult<bool> Subscribers::wake(const std::string& token, std::span<const Co
   for (const Concerned& one : concerned) {
     args.add(std::string_view(one.id));
     args.add(std::string_view(one.before));
+    args.add(one.withheld);
   }
   const auto reply = impl_.run(Script::push_out_wake, args);
   if (!reply) return reply.error();

@@ -74,6 +74,7 @@ struct Subscriber {
   Milliseconds retry_at{};          ///< set if it sent a request while failing: no delivery before then
   std::string last_error;           ///< for people
   std::uint64_t delivered = 0;      ///< accepted requests
+  std::uint64_t withheld = 0;       ///< webhook: matching events of private feeds that it was not sent
   std::optional<Milliseconds> due;  ///< when it is served next; empty: nothing to do
 };
 
@@ -186,11 +187,13 @@ class Subscribers {
   StoreResult<std::string> begin_leading();
   /// Changes numbered above `after`, at most `most` changed and `most` removed subscribers.
   StoreResult<SubscriberChanges> changes(std::uint64_t after, std::size_t most);
-  /// Makes subscribers of an event due: {id, stream id before the event}; an idle one gets that id as its cursor.
+  /// Makes subscribers of an event due: an idle one gets `before`, the stream id before the event, as its cursor. If
+  /// `before` is "", only adds to its count of withheld events.
   /// `mark`: the last of these events; `is_last`: no further subscribers match, so the stream is matched up to there.
   /// False, nothing written: the token is not the leader. At most 500 at once.
   struct Concerned {
     std::string id, before;
+    std::uint64_t withheld = 0;  ///< events of private feeds among these
   };
   StoreResult<bool> wake(const std::string& token, std::span<const Concerned> concerned, const std::string& mark,
                          bool is_last = true);

@@ -374,7 +374,7 @@ TEST_F(PushingOut, PrivateFeedsAreNotDelivered) {
   EXPECT_EQ(world.run({"add", url}).exit, 0);
   EXPECT_EQ(world.run({"refresh", url, "--ignore-floor"}).exit, 0);
   world.start();
-  add_webhook({"--feed", url});
+  const std::string withheld = add_webhook({"--feed", url});
   EXPECT_NE(world.run({"topic", "add", url}).exit, 0) << "opened by egress.allow";
   world.publish("/private", {{"2", "second"}, {"1", "first"}});
   world.refresh(url);
@@ -384,6 +384,7 @@ TEST_F(PushingOut, PrivateFeedsAreNotDelivered) {
   world.refresh(other);
   ASSERT_TRUE(receiver.has(1));
   EXPECT_EQ(title_of(receiver.server.requests().at(0)), "two");
+  EXPECT_EQ(Subscribers(world.store).get(withheld)->value().withheld, 1U);
 }
 
 TEST_F(PushingOut, DropsEventsOfFeedsThatBecamePrivate) {

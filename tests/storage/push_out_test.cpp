@@ -157,6 +157,20 @@ TEST_F(PushOutStore, APlaceNeverGoesBack) {
   EXPECT_EQ(subscribers.get(id)->value().cursor, "30-0");
 }
 
+TEST_F(PushOutStore, CountsWithheldEventsOncePerBatch) {
+  lead();
+  const std::string told = webhook(), quiet = webhook();
+  const std::vector<Subscribers::Concerned> concerned{{told, "4-0", 2}, {quiet, "", 7}, {"wh_unknown", "", 1}};
+  EXPECT_TRUE(*subscribers.wake(token, concerned, "9-0"));
+  EXPECT_FALSE(*subscribers.wake("another", concerned, "9-0"));
+  EXPECT_EQ(subscribers.get(told)->value().withheld, 2U);
+  EXPECT_EQ(subscribers.get(quiet)->value().withheld, 7U);
+  EXPECT_EQ(redis({"EXISTS", "push_out:subscriber:wh_unknown"}), "0");
+  const TakenSubscribers taken = take();
+  ASSERT_EQ(taken.subscribers.size(), 1U) << "nothing is sent to the other one";
+  EXPECT_EQ(taken.subscribers[0].cursor, "4-0");
+}
+
 TEST_F(PushOutStore, FormerLeaderWritesNothing) {
   lead();
   const std::string id = webhook();

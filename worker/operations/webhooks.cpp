@@ -33,6 +33,7 @@ using Access = Operation::Access;
 using Kind = OperationField::Kind;
 
 constexpr std::size_t most_notes = 5, most_names = 1000, records_at_once = 10;
+constexpr std::size_t most_examined = 1000, examined_at_once = 200;  // feeds, to count private ones
 constexpr int most_tries = 10;
 constexpr std::int64_t longest_rotation = std::int64_t{30} * 24 * 3600 * 1000;
 constexpr std::array<std::string_view, 2> signatures{"v1", "v1a"};
@@ -143,6 +144,7 @@ json::object row_of(const Subscriber& webhook, Milliseconds now) {
   row["cursor"] = text_or_null(webhook.cursor);
   row["due"] = webhook.due ? time_json(*webhook.due) : json::value();
   row["delivered"] = webhook.delivered;
+  row["withheld"] = webhook.withheld;
   row["last_success"] = time_json(webhook.last_success);
   row["failures"] = webhook.failures;
   row["failing_since"] = time_json(webhook.failing_since);
@@ -187,17 +189,73 @@ std::vector<std::optional<FeedRecord>> records_of(Store& store, const std::vecto
   return all;
 }
 
-/// Whether the channel exists; for a merged store, in any partition.
-bool is_known_channel(Store& store, const std::string& uid) {
-  if (!store.is_of_all()) return answered(Channels(store).is_known(uid));
+/// Runs `work(store)`; for a merged store in each partition, until it returns true. Returns whether it did.
+template <class Work>
+bool any_store(Store& store, const Work& work) {
+  if (!store.is_of_all()) return work(store);
   for (unsigned i = 0; i < store.options_at(0).partition.count; ++i) {
     Store one(store.options_at(i));
-    if (answered(Channels(one).is_known(uid))) return true;
+    if (work(one)) return true;
   }
   return false;
 }
 
-/// Refuses unknown feeds. Adds notes for private feeds and for channels that do not exist yet.
+bool is_known_channel(Store& store, const std::string& uid) {
+  return any_store(store, [&](Store& at) { return answered(Channels(at).is_known(uid)); });
+}
+
+/// Private feeds among those that a filter names through channels, or among all. Stops after most_examined feeds.
+class PrivateFeeds {
+ public:
+  explicit PrivateFeeds(Store& store) : store_(store) {}
+
+  void count_in(const std::string& channel) {
+    count([&](Store& at, const std::string& after, std::size_t most) {
+      return Channels(at).feeds_after(channel, after, most);
+    });
+  }
+  void count_all() {
+    count([](Store& at, const std::string& after, std::size_t most) { return Feeds(at).urls_after(after, most); });
+  }
+  /// A note for people; "" if there is no private feed. `where`: "in its channels".
+  std::string note(std::string_view where) const {
+    if (private_ == 0) return {};
+    return fmt::format("{} of {}{} feed{} {} {} private: no events of {} are sent without \"private\"; {}: {}",
+                       private_, is_full() ? "the first " : "", examined_, examined_ == 1 ? "" : "s", where,
+                       private_ == 1 ? "is" : "are", private_ == 1 ? "it" : "them", redact(first_), why_not_);
+  }
+
+ private:
+  bool is_full() const { return examined_ >= most_examined; }
+
+  template <class Page>
+  void count(const Page& page) {
+    any_store(store_, [&](Store& at) {
+      for (std::string after; !is_full();) {
+        const auto urls = answered(page(at, after, std::min(examined_at_once, most_examined - examined_)));
+        if (urls.empty()) break;
+        const auto republishing = answered(read_republishing(at, urls));
+        for (std::size_t i = 0; i < urls.size(); ++i) note_feed(urls[i], republishing[i]);
+        after = urls.back();
+      }
+      return is_full();
+    });
+  }
+  void note_feed(const std::string& feed_url, const Republishing& republishing) {
+    if (!republishing.registered) return;
+    ++examined_;
+    if (republishing.allowed || private_++ > 0) return;
+    first_ = feed_url;
+    why_not_ = republishing.why_not;
+  }
+
+  Store& store_;
+  std::size_t examined_ = 0, private_ = 0;
+  std::string first_, why_not_;
+};
+
+/// Refuses unknown feeds. Adds notes for private feeds, which are counted in channels, and for channels that do not
+/// exist yet.
 void check_filter(Store& store, const Subscriber& webhook, std::vector<std::string>& notes) {
   std::size_t left_out = 0;
   const auto note = [&](std::string text) {
@@ -220,9 +278,16 @@ void check_filter(Store& store, const Subscriber& webhook, std::vector<std::stri
     if (!webhook.with_private && !republishing.allowed)
       note(fmt::format("no events of {} are sent without \"private\": {}", feed, republishing.why_not));
   }
+  PrivateFeeds others(store);
   for (const std::string& uid : webhook.filter.channels) {
-    if (!is_known_channel(store, uid)) note(fmt::format("no channel {} yet: no events are sent until it exists", uid));
+    if (!is_known_channel(store, uid))
+      note(fmt::format("no channel {} yet: no events are sent until it exists", uid));
+    else if (!webhook.with_private)
+      others.count_in(uid);
   }
+  if (webhook.filter.of_all_feeds() && !webhook.with_private) others.count_all();
+  if (std::string text = others.note(webhook.filter.of_all_feeds() ? "in the store" : "in its channels"); !text.empty())
+    note(std::move(text));
   if (left_out > 0) notes.push_back(fmt::format("and {} more", left_out));
 }
 
@@ -240,7 +305,9 @@ std::vector<std::string> take(const OperationContext& context, const OperationVa
     throw OperationRefused{"bad_value", wrong};
   std::vector<std::string> notes;
   if (given.has("url")) check_address(context, webhook.url, notes);
-  if (given.has("feeds") || given.has("channels") || given.has("private")) check_filter(context.store, webhook, notes);
+  const bool is_new = webhook.id.empty();
+  if (is_new || given.has("feeds") || given.has("channels") || given.has("private"))
+    check_filter(context.store, webhook, notes);
   return notes;
 }
 
@@ -302,7 +369,14 @@ OperationOutcome list(const OperationContext& context, const OperationValues& gi
 }
 
 OperationOutcome show(const OperationContext& context, const OperationValues& given) {
-  return changed("", context, given.text("id"));
+  const Subscriber webhook = known(context, given);
+  OperationOutcome outcome{.rows = {row_of(webhook, answered(context.store.now()))}};
+  if (webhook.withheld > 0 && !webhook.with_private) {
+    outcome.notes.push_back(fmt::format(
+        "{} event{} of private feeds {} withheld; to send later ones: feedmill webhook set {} private=true",
+        webhook.withheld, webhook.withheld == 1 ? "" : "s", webhook.withheld == 1 ? "was" : "were", webhook.id));
+  }
+  return outcome;
 }
 
 OperationOutcome set(const OperationContext& context, const OperationValues& given) {

@@ -47,15 +47,15 @@ std::vector<std::string> ConcernedIndex::all() const {
   return ids;
 }
 
-std::vector<std::string> ConcernedIndex::of(const OutsideEvent& event) const {
-  std::vector<std::string> ids;
+ConcernedIndex::Concerned ConcernedIndex::of(const OutsideEvent& event) const {
+  Concerned ids;
   if (!event.told) return ids;
   std::unordered_set<std::string_view> seen;
   const auto add = [&](const Ids& some) {
     for (const std::string& id : some) {
       const SubscriberChanges::Row& row = rows_.find(id)->second;
-      if (event.is_private && !row.with_private) continue;
-      if (row.filter.wants_kind(event.event) && seen.insert(id).second) ids.push_back(id);
+      if (!row.filter.wants_kind(event.event) || !seen.insert(id).second) continue;
+      (event.is_private && !row.with_private ? ids.withheld : ids.told).push_back(id);
     }
   };
   add(of_all_);

@@ -16,8 +16,12 @@ class ConcernedIndex {
   /// Applies changes; call in the order in which they were read.
   void take(const SubscriberChanges& changes);
 
-  /// Ids of the subscribers that receive the event; unordered, without duplicates.
-  std::vector<std::string> of(const OutsideEvent& event) const;
+  /// The subscribers that match an event, by id; unordered, without duplicates.
+  struct Concerned {
+    std::vector<std::string> told;
+    std::vector<std::string> withheld;  ///< not told because the feed is private
+  };
+  Concerned of(const OutsideEvent& event) const;
 
   /// Ids of all subscribers.
   std::vector<std::string> all() const;

@@ -107,15 +107,22 @@ asio::awaitable<bool> FanOut::look_through() {
   if (is_first) co_return co_await wake_all("0-0", newest);
   // Each subscriber finds its own gap.
   if (read->missed) co_return co_await wake_all(mark_, read->before_oldest);
-  std::unordered_map<std::string, std::string> first;  // by id: the position before the subscriber's first event
+  std::unordered_map<std::string, Subscribers::Concerned> of_batch;  // by id
+  const auto row_of = [&](const std::string& id) -> Subscribers::Concerned& {
+    return of_batch.try_emplace(id, Subscribers::Concerned{id, ""}).first->second;
+  };
   std::string up_to = mark_;
   for (const auto& event : read->events) {
-    for (std::string& id : index_.of(*event)) first.try_emplace(std::move(id), up_to);
+    const ConcernedIndex::Concerned ids = index_.of(*event);
+    for (const std::string& id : ids.withheld) ++row_of(id).withheld;
+    for (const std::string& id : ids.told) {
+      if (std::string& before = row_of(id).before; before.empty()) before = up_to;
+    }
     up_to = event->id;
   }
   std::vector<Subscribers::Concerned> concerned;
-  concerned.reserve(first.size());
-  for (auto& [id, before] : first) concerned.push_back({id, std::move(before)});
+  concerned.reserve(of_batch.size());
+  for (auto& [id, one] : of_batch) concerned.push_back(std::move(one));
   co_return co_await wake(std::move(concerned), std::move(up_to));
 }
 

@@ -8,6 +8,7 @@
 --   want_mode, want_secret, want_lease, want_reason, want_tries   its request until verified
 --   cursor                    stream id of the last event that it no longer needs
 --   failures, failing_since, last_success, last_error, delivered
+--   withheld                  webhooks: matching events of private feeds, which it was not sent
 --   claim                     of the worker serving it
 -- push_out:due holds when to serve subscribers with pending work; while one is claimed, when the lease ends.
 -- push_out:ids holds all, push_out:of:<kind>:<name> those of a topic, push_out:leases when hub subscriptions end.

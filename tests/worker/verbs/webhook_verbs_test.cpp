@@ -14,6 +14,7 @@
 #include "storage/feeds/feeds.hpp"
 #include "storage/queues/subscribers.hpp"
 #include "storage/store/store.hpp"
+#include "storage/timelines/channels.hpp"
 #include "tests/support/http_server.hpp"
 #include "tests/support/redis_server.hpp"
 #include "worker/republish/webhook_message.hpp"
@@ -186,6 +187,45 @@ TEST_F(WebhookVerbs, RejectUnknownFeedsAndNoteUndeliveredEvents) {
     EXPECT_NE(shown.out.find("https://example.org/feed.xml?token=<redacted>"), std::string::npos) << shown.out;
     EXPECT_EQ(shown.out.find("canary"), std::string::npos) << shown.out;
   }
+}
+
+TEST_F(WebhookVerbs, CountPrivateFeedsOfChannelsAndOfTheStore) {
+  know();
+  std::vector<NewFeed> never_fetched;
+  for (int i = 0; i < 250; ++i) never_fetched.push_back({.feed_url = "https://example.org/" + std::to_string(i)});
+  ASSERT_TRUE(Feeds(store).add(never_fetched, "anna/news"));
+  ASSERT_TRUE(Channels(store).follow(std::vector{Membership{"anna/news", feed}}));
+  add({"--channel", "anna/news"});
+  EXPECT_NE(added.err.find("250 of 251 feeds in its channels are private: no events of them are sent without "
+                           "\"private\"; https://example.org/0: it has not been fetched"),
+            std::string::npos)
+      << added.err;
+  add();
+  EXPECT_NE(added.err.find("250 of 251 feeds in the store are private"), std::string::npos) << added.err;
+  for (const Words& quiet :
+       std::vector<Words>{{"--channel", "anna/news", "--private"}, {"--private"}, {"--feed", feed}}) {
+    add(quiet);
+    EXPECT_EQ(added.err.find("private"), std::string::npos) << added.err;
+  }
+}
+
+TEST_F(WebhookVerbs, ShowReportsWithheldEvents) {
+  const std::string id = add();
+  EXPECT_EQ(feedmill({"webhook", "show", id}).err, "");
+  Subscribers subscribers(store);
+  ASSERT_TRUE(*subscribers.lead("token", std::chrono::seconds(30)));
+  ASSERT_TRUE(subscribers.begin_leading());
+  const Subscribers::Concerned withheld{id, "", 3};
+  ASSERT_TRUE(*subscribers.wake("token", std::span(&withheld, 1), "1-0"));
+  EXPECT_FALSE(stored(id).due) << "there is nothing to send";
+  const Outcome shown = feedmill({"webhook", "show", id, "--json"});
+  EXPECT_EQ(shown.row().at("withheld").to_number<int>(), 3);
+  EXPECT_NE(shown.err.find("3 events of private feeds were withheld; to send later ones: feedmill webhook set " + id +
+                           " private=true"),
+            std::string::npos)
+      << shown.err;
+  ASSERT_EQ(feedmill({"webhook", "set", id, "private=true"}).exit, 0);
+  EXPECT_EQ(feedmill({"webhook", "show", id}).err, "");
 }
 
 TEST_F(WebhookVerbs, SetReplacesOnlyTheNamedOptions) {
