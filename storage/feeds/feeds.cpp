@@ -496,7 +496,9 @@ StoreResult<FeedPage> Feeds::page(const FeedQuery& query) {
     else
       args.add(std::string_view());
     args.add(place ? place->behind : 0);
-    const std::size_t at_once = !filters ? missing : state.empty() ? urls_per_call : states_per_call;
+    const std::size_t at_once = !filters                              ? missing
+                                : state.empty() && query.part.empty() ? urls_per_call
+                                                                      : states_per_call;
     args.add(std::min<std::size_t>(at_once, query.look - page.looked_at));
     args.add(missing);
     args.add(state);

@@ -26,7 +26,7 @@ inline constexpr std::array<std::string_view, 9> feed_state_names{
 /// Filter and position for a page of the feed list.
 struct FeedQuery {
   std::string state;  ///< "" or "healthy": in schedule order, without paused feeds; else newest in that state first
-  std::string part;   ///< substring of the URL, "" = any
+  std::string part;   ///< substring of the URL, or of the title in any case of ASCII letters; "" = any
   std::string host;   ///< "" = any
   std::optional<FeedPlace> after;
   std::size_t limit = 50;

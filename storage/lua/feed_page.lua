@@ -3,7 +3,8 @@
 -- replies array
 -- One page of a list of feeds: the schedule, soonest due first, or the feeds in a state, latest first.
 -- ARGV: prefix, state of the list ('' = the schedule), place to continue from: score ('' = the start) and how many with
--- that score are done; how many to examine, how many to find; then filters, '' = any: state, text in the URL, host.
+-- that score are done; how many to examine, how many to find; then filters, '' = any: state, text in the URL or in the
+-- title (in any case of ASCII letters), host.
 -- Returns {total, examined, 1 = end of the list, place to continue from: score, how many with it are done; URLs…}.
 local listed, score, behind = ARGV[2], ARGV[3], tonumber(ARGV[4])
 local look, want = tonumber(ARGV[5]), tonumber(ARGV[6])
@@ -18,8 +19,14 @@ end
 local rows = redis.call(listed == '' and 'ZRANGE' or 'ZREVRANGE', key, from, from + look - 1, 'WITHSCORES')
 local total = redis.call('ZCARD', key)
 
+local lower_part = string.lower(part)
+local function is_in_title(url)
+  local title = redis.pcall('HGET', feed_key(url), 'title')
+  return type(title) == 'string' and string.find(string.lower(title), lower_part, 1, true) ~= nil
+end
+
 local function is_wanted(url)
-  if part ~= '' and not string.find(url, part, 1, true) then return false end
+  if part ~= '' and not string.find(url, part, 1, true) and not is_in_title(url) then return false end
   if host ~= '' and host_of_gate(server_of(url)) ~= host then return false end
   return state == '' or redis.call('HGET', state_key(url), 'state') == state
 end

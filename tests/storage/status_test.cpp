@@ -99,6 +99,15 @@ TEST_F(StatusStoreTest, FindsByHostAndByPartOfTheUrlWithinItsLimit) {
   EXPECT_TRUE(page->next);
 }
 
+TEST_F(StatusStoreTest, FindsByPartOfTheTitle) {
+  add_many(30);
+  redis({"HSET", "Feed:" + url(7), "title", "Caf\xc3\xa9 News [%d]"});
+  redis({"SET", "Feed:" + url(8), "news"});  // of the wrong type
+  for (const char* part : {"news", "NEWS [%", "Caf\xc3\xa9"})
+    EXPECT_EQ(walk({.state = "", .part = part, .host = "", .after = {}}), Urls{url(7)}) << part;
+  EXPECT_EQ(walk({.state = "", .part = "newsy", .host = "", .after = {}}), Urls());
+}
+
 TEST_F(StatusStoreTest, ListsFeedsByStateFromTheFirstToTheLastDay) {
   add();
   EXPECT_EQ(in_state("new"), Urls{feed_url});

@@ -316,7 +316,7 @@ Html chips(const FeedListQuery& query, const FleetFigures& fleet) {
 Html search_form(const FeedListQuery& query) {
   Html html;
   html.add(
-      "<form action=\"/status/feeds\" role=\"search\"><label for=\"q\">Part of the address</label>"
+      "<form action=\"/status/feeds\" role=\"search\"><label for=\"q\">Part of the title or URL</label>"
       "<input id=\"q\" name=\"q\" type=\"search\" maxlength=\"200\" value=\"{}\">",
       query.part);
   if (!query.state.empty()) html.add("<input type=\"hidden\" name=\"state\" value=\"{}\">", query.state);
@@ -439,8 +439,8 @@ Html feed_list_page(const FeedListQuery& query, const FeedList& list) {
   if (searches(query)) {
     html.add("<p>");
     if (!query.host.empty()) html.add("On <b><bdi>{}</bdi></b>. ", query.host);
-    if (!query.part.empty()) html.add("With <b><bdi>{}</bdi></b> in the URL. ", query.part);
-    html.add("<a href=\"{}\">All hosts and addresses</a></p>\n", address({query.state, "", "", {}}));
+    if (!query.part.empty()) html.add("With <b><bdi>{}</bdi></b> in the title or URL. ", query.part);
+    html.add("<a href=\"{}\">All feeds</a></p>\n", address({query.state, "", "", {}}));
   }
   if (page.feeds.empty())
     html.add("<p class=\"empty\">{}</p>", said_of_none(query, list));

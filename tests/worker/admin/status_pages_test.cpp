@@ -122,6 +122,10 @@ TEST_F(StatusPagesTest, ShowOverviewListAndFeed) {
   EXPECT_THAT(get("/status/feeds", "host=other.example").body, Not(HasSubstr("The &lt;A&gt;")));
   EXPECT_THAT(get("/status/feeds", "q=HTTPS://Example.org:443/a").body, HasSubstr("The feed with this URL."));
   EXPECT_THAT(get("/status/feeds", "q=ple.org").body, HasSubstr("The &lt;A&gt;"));
+  redis_command(redis, {"HSET", "Feed:https://other.example/b", "title", "Other News"});
+  const std::string by_title = get("/status/feeds", "q=news").body;
+  EXPECT_THAT(by_title, HasSubstr("Other News"));
+  EXPECT_THAT(by_title, Not(HasSubstr("The &lt;A&gt;")));
 
   const std::string url = "url=" + percent_encoded("https://example.org/a");
   const AdminPage feed = get("/status/feed", url);
