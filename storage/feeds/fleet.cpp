@@ -1,13 +1,17 @@
 #include "storage/feeds/fleet.hpp"
 
 #include <algorithm>
+#include <map>
+#include <optional>
 #include <random>
+#include <set>
 #include <span>
 #include <utility>
 
 #include <xxhash.h>
 
 #include "parsers/text/strings.hpp"
+#include "storage/records/feed_fields.hpp"
 #include "storage/records/fleet_records.hpp"
 #include "storage/redis/redis_address.hpp"
 #include "storage/store/store_impl.hpp"
@@ -27,12 +31,55 @@ std::string first_of(std::span<const std::string> workers, const std::string& pa
   return std::string(best.second);
 }
 
+/// The words of a text, which single spaces separate.
+std::vector<std::string> words_of(std::string_view text) {
+  std::vector<std::string> words;
+  while (!text.empty()) {
+    const std::string_view word = text.substr(0, text.find(' '));
+    words.emplace_back(word);
+    text.remove_prefix(std::min(word.size() + 1, text.size()));
+  }
+  return words;
+}
+
 }  // namespace
 
-StoreResult<std::uint64_t> Fleet::heartbeat(const std::string& worker, const Fields& fields, Milliseconds ttl) {
+std::vector<std::string> differing_options(std::span<const WorkerRecord> workers) {
+  constexpr std::size_t most_keys = 20;
+  using Options = std::map<std::string, std::string>;  // key → digest
+  std::set<std::string> differing;
+  const auto compare = [&](std::optional<Options>& first, Options mine) {
+    if (!first) first = mine;
+    for (const auto& [key, digest] : *first) {
+      if (const auto found = mine.find(key); found == mine.end() || found->second != digest) differing.insert(key);
+    }
+    for (const auto& [key, digest] : mine) {
+      if (!first->contains(key)) differing.insert(key);
+    }
+  };
+  std::optional<Options> fetching, pushing;  // of the first worker of its kind
+  for (const WorkerRecord& worker : workers) {
+    if (!worker.configuration) continue;
+    Options push_out, others;
+    for (const std::string& pair : words_of(*worker.configuration)) {
+      const std::size_t equals = std::min(pair.find('='), pair.size());
+      (pair.starts_with("push_out.") ? push_out : others)[pair.substr(0, equals)] = pair.substr(equals);
+    }
+    if (worker.fetches) compare(fetching, std::move(others));
+    if (value_of(worker.fields, "does").find("push_out") != std::string_view::npos)
+      compare(pushing, std::move(push_out));
+  }
+  std::vector<std::string> keys(differing.begin(), differing.end());
+  if (keys.size() > most_keys) keys.resize(most_keys);
+  return keys;
+}
+
+StoreResult<std::uint64_t> Fleet::heartbeat(const std::string& worker, const Fields& fields, Milliseconds ttl,
+                                            bool fetches) {
   Args args;
   args.add(std::string_view(worker));
   args.add(ttl);
+  args.add(std::string_view(fetches ? "1" : "0"));
   for (const auto& [name, value] : fields) {
     args.add(std::string_view(name));
     args.add(std::string_view(value));
@@ -43,8 +90,8 @@ StoreResult<std::uint64_t> Fleet::heartbeat(const std::string& worker, const Fie
 }
 
 StoreResult<void> Fleet::retire(const std::string& worker) {
-  const std::string key = impl_.keys.worker(worker), all = impl_.keys.workers();
-  const std::vector<Words> commands{{"DEL", key}, {"ZREM", all, worker}};
+  const std::string key = impl_.keys.worker(worker), all = impl_.keys.workers(), others = impl_.keys.other_workers();
+  const std::vector<Words> commands{{"DEL", key}, {"ZREM", all, worker}, {"ZREM", others, worker}};
   const auto replies = impl_.pipeline(commands);
   if (!replies) return replies.error();
   const auto let_go = lead(worker, Milliseconds(0));
@@ -55,33 +102,47 @@ StoreResult<void> Fleet::retire(const std::string& worker) {
 StoreResult<std::vector<WorkerRecord>> Fleet::workers() {
   const auto time = impl_.now();
   if (!time) return time.error();
-  const auto alive =
-      impl_.redis.command({"ZRANGEBYSCORE", impl_.keys.workers(), std::to_string(time->count()), "+inf"});
+  const std::string fetching = impl_.keys.workers(), others = impl_.keys.other_workers();
+  const std::string now_text = std::to_string(time->count());
+  const std::vector<Words> commands{{"ZRANGEBYSCORE", fetching, now_text, "+inf"},
+                                    {"ZRANGEBYSCORE", others, now_text, "+inf"}};
+  const auto alive = impl_.pipeline(commands);
   if (!alive) return alive.error();
+  return records((*alive)[0].texts(), (*alive)[1].texts());
+}
+
+StoreResult<std::vector<WorkerRecord>> Fleet::records(std::span<const std::string> fetching,
+                                                      std::span<const std::string> others) {
   std::vector<WorkerRecord> workers;
-  for (std::string& id : alive->texts()) workers.emplace_back().id = std::move(id);
+  for (const std::string& id : fetching) workers.emplace_back().id = id;
+  for (const std::string& id : others) {
+    workers.emplace_back().id = id;
+    workers.back().fetches = false;
+  }
   std::vector<std::string> names;
   names.reserve(workers.size());
   std::vector<Words> commands;
   commands.reserve(workers.size());
   for (const WorkerRecord& worker : workers) {
-    commands.push_back(
-        {"HMGET", names.emplace_back(impl_.keys.worker(worker.id)), "alive_at", "host", "pid", "version", "in_flight"});
+    commands.push_back({"HMGET", names.emplace_back(impl_.keys.worker(worker.id)), "alive_at", "host", "pid", "version",
+                        "in_flight", "does", "configuration"});
   }
   const auto replies = impl_.pipeline(commands);
   if (!replies) return replies.error();
   for (std::size_t i = 0; i < workers.size(); ++i) {
     const Reply& row = (*replies)[i];
+    const std::size_t last = row.size() - 1;
     workers[i].alive_at = Milliseconds(row[0].integer());
-    for (std::size_t field = 1; field < row.size(); ++field) {
-      workers[i].fields.emplace_back(commands[i][field + 2], row[field].text());
+    for (std::size_t field = 1; field < last; ++field) {
+      if (!row[field].is_nil()) workers[i].fields.emplace_back(commands[i][field + 2], row[field].text());
     }
+    if (!row[last].is_nil()) workers[i].configuration = row[last].text();
   }
   std::erase_if(workers, [](const WorkerRecord& gone) { return gone.alive_at.count() == 0; });  // expired just now
   return workers;
 }
 
-StoreResult<FleetFigures> Fleet::figures(bool counts_claims) {
+StoreResult<FleetFigures> Fleet::figures(bool reads_workers) {
   FleetFigures figures;
   const auto time = impl_.now();
   if (!time) return time.error();
@@ -91,6 +152,7 @@ StoreResult<FleetFigures> Fleet::figures(bool counts_claims) {
   const std::string states = keys.feed_states(), workers = keys.workers(), push_states = keys.push_states();
   const std::string now_text = std::to_string(time->count());
   const std::string open_circuits = keys.open_circuits(), store = keys.store(), by_url = keys.feeds_by_url();
+  const std::string other_workers = keys.other_workers();
   const std::vector<Words> commands{{"SCARD", feeds},
                                     {"ZCOUNT", schedule, "-inf", now_text},
                                     {"ZRANGE", schedule, "0", "0", "WITHSCORES"},
@@ -100,8 +162,9 @@ StoreResult<FleetFigures> Fleet::figures(bool counts_claims) {
                                     {"HGETALL", push_states},
                                     {"ZCOUNT", open_circuits, now_text, "+inf"},
                                     {"ZCARD", schedule},
-                                    {"HMGET", store, "claimed", "oldest_success"},
-                                    {"ZCARD", by_url}};
+                                    {"HMGET", store, "claimed", "oldest_success", "differing"},
+                                    {"ZCARD", by_url},
+                                    {"ZRANGEBYSCORE", other_workers, now_text, "+inf"}};
   const auto replies = impl_.pipeline(commands);
   if (!replies) return replies.error();
   const auto& row = *replies;
@@ -124,27 +187,25 @@ StoreResult<FleetFigures> Fleet::figures(bool counts_claims) {
   for (std::size_t i = 0; i + 1 < push_row.size(); i += 2) {
     figures.push_states.emplace_back(push_row[i].text(), std::max<std::int64_t>(push_row[i + 1].integer(), 0));
   }
-  const std::vector<std::string> alive = row[5].texts();
+  const std::vector<std::string> alive = row[5].texts(), others = row[11].texts();
   figures.workers = alive.size();
+  figures.other_workers = others.size();
   if (!impl_.options.partition.is_whole()) figures.first = first_of(alive, keys.prefix());
   figures.open_circuits = static_cast<std::uint64_t>(row[7].integer());
 
   if (!row[9][1].is_nil()) figures.oldest_success = Milliseconds(row[9][1].integer());
-  if (!counts_claims) {
+  if (!reads_workers) {
     if (!row[9][0].is_nil()) figures.claimed = static_cast<std::uint64_t>(row[9][0].integer());
+    figures.differing = words_of(row[9][2].text());
     return figures;
   }
 
-  std::vector<std::string> names;
-  names.reserve(alive.size());
-  std::vector<Words> heartbeats;
-  heartbeats.reserve(alive.size());
-  for (const std::string& worker : alive) {
-    heartbeats.push_back({"HGET", names.emplace_back(keys.worker(worker)), "in_flight"});
+  const auto heartbeats = records(alive, others);
+  if (!heartbeats) return heartbeats.error();
+  for (const WorkerRecord& worker : *heartbeats) {
+    figures.claimed += leading_number<std::uint64_t>(value_of(worker.fields, "in_flight"));
   }
-  const auto in_flight = impl_.pipeline(heartbeats);
-  if (!in_flight) return in_flight.error();
-  for (const Reply& reply : *in_flight) figures.claimed += static_cast<std::uint64_t>(reply.integer());
+  figures.differing = differing_options(*heartbeats);
   return figures;
 }
 
@@ -152,11 +213,13 @@ StoreResult<bool> Fleet::lead(const std::string& worker, Milliseconds ttl) {
   return impl_.hold_lock("fleet", worker, ttl);
 }
 
-StoreResult<void> Fleet::note(std::uint64_t claimed, std::optional<Milliseconds> oldest_success) {
+StoreResult<void> Fleet::note(const FleetFigures& figures, std::optional<Milliseconds> oldest_success) {
   if (auto connected = impl_.ready(); !connected) return connected.error();
-  const std::string key = impl_.keys.store(), count = std::to_string(claimed);
+  const std::string key = impl_.keys.store(), count = std::to_string(figures.claimed);
   const std::string oldest = std::to_string(oldest_success.value_or(Milliseconds(0)).count());
-  Words words{"HSET", key, "claimed", count};
+  std::string differing;
+  for (const std::string& option : figures.differing) differing.append(differing.empty() ? "" : " ").append(option);
+  Words words{"HSET", key, "claimed", count, "differing", differing};
   if (oldest_success) words.insert(words.end(), {"oldest_success", oldest});
   const auto reply = impl_.redis.command(words);
   if (!reply) return reply.error();

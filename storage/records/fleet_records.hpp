@@ -161,7 +161,11 @@ inline std::string_view process_of(std::string_view worker) {
 struct WorkerRecord {
   std::string id;
   Milliseconds alive_at{};
-  Fields fields;  ///< host, pid, version, in_flight
+  Fields fields;  ///< host, pid, version, in_flight, does ("fetch deliver push_out"; not from older builds)
+  /// Digests of the options that workers should share, where they differ from the defaults: "egress.allow=1a2b3c4d …".
+  /// Absent: an older build.
+  std::optional<std::string> configuration{};
+  bool fetches = true;
 };
 
 /// A replica that may become the primary.
@@ -194,10 +198,13 @@ struct ServerFacts {
 
 /// Figures of the whole store, for gauges and `stats`.
 struct FleetFigures {
-  std::uint64_t feeds = 0, due = 0, claimed = 0, workers = 0, stream_records = 0;
-  std::uint64_t waiting = 0;        ///< due, but in the lines of their hosts (HTTP H1); not counted in `due`
-  std::uint64_t open_circuits = 0;  ///< gates that back off; a group of hosts counts as one
-  bool is_indexed = true;           ///< the index of feeds by URL has as many entries as there are feeds
+  std::uint64_t feeds = 0, due = 0, claimed = 0, stream_records = 0;
+  std::uint64_t workers = 0;           ///< live workers that fetch
+  std::uint64_t other_workers = 0;     ///< live workers that do not fetch
+  std::vector<std::string> differing;  ///< differing_options() of all workers
+  std::uint64_t waiting = 0;           ///< due, but in the lines of their hosts (HTTP H1); not counted in `due`
+  std::uint64_t open_circuits = 0;     ///< gates that back off; a group of hosts counts as one
+  bool is_indexed = true;              ///< the index of feeds by URL has as many entries as there are feeds
   std::vector<std::pair<std::string, std::uint64_t>> states;
   std::vector<std::pair<std::string, std::uint64_t>> push_states;  ///< feeds by PushStanding::state
   Milliseconds now{};

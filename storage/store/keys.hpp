@@ -60,7 +60,9 @@ class Keys {
   std::string imports() const { return prefix_ + "state:imports"; }
   /// Wake-up messages for feeds due ahead of schedule; each message wakes one worker.
   std::string wake() const { return prefix_ + "state:wake"; }
+  /// Workers that fetch, scored by the end of their heartbeats; and those that do not.
   std::string workers() const { return prefix_ + "state:workers"; }
+  std::string other_workers() const { return prefix_ + "state:workers:other"; }
   /// Never exists; declared by every script so that a migrating slot refuses it up front (RELIABILITY L4).
   std::string none() const { return prefix_ + "none"; }
 

@@ -164,6 +164,38 @@ TEST_F(StatusStoreTest, KnowsWorkersByTheirHeartbeats) {
   EXPECT_EQ(workers->front().fields, (Fields{{"host", "<b>"}, {"pid", "7"}, {"version", "1"}, {"in_flight", "3"}}));
 }
 
+TEST_F(StatusStoreTest, KnowsWorkersThatDoNotFetch) {
+  ASSERT_TRUE(Fleet(store).heartbeat(worker_a, {{"in_flight", "1"}, {"does", "fetch deliver"}}, 20s));
+  EXPECT_EQ(*Fleet(store).heartbeat("pusher", {{"does", "push_out"}}, 20s, false), 2U);
+  const auto workers = Fleet(store).workers();
+  ASSERT_TRUE(workers);
+  ASSERT_EQ(workers->size(), 2U);
+  EXPECT_TRUE(workers->front().fetches);
+  EXPECT_FALSE(workers->back().fetches);
+  EXPECT_EQ(workers->back().fields, (Fields{{"does", "push_out"}}));
+  EXPECT_EQ(Fleet(store).figures()->workers, 1U) << "who fetches";
+  EXPECT_EQ(Fleet(store).figures()->other_workers, 1U);
+  ASSERT_TRUE(Fleet(store).retire("pusher"));
+  EXPECT_EQ(Fleet(store).figures()->other_workers, 0U);
+}
+
+TEST_F(StatusStoreTest, ComparesTheConfigurationsOfWorkers) {
+  const auto beat = [&](const std::string& id, const std::string& configuration, const std::string& does) {
+    ASSERT_TRUE(
+        Fleet(store).heartbeat(id, {{"does", does}, {"configuration", configuration}}, 20s, does.starts_with("fetch")));
+  };
+  using Keys = std::vector<std::string>;
+  ASSERT_TRUE(Fleet(store).heartbeat("older", {{"in_flight", "0"}}, 20s)) << "a build that sends no configuration";
+  beat("one", "egress.allow=00000001 retention.entries=00000002", "fetch deliver");
+  EXPECT_EQ(Fleet(store).figures()->differing, Keys());
+  beat("two", "egress.allow=00000001 retention.entries=00000003 host=00000004", "fetch");
+  EXPECT_EQ(Fleet(store).figures()->differing, (Keys{"host", "retention.entries"}));
+  beat("two", "retention.entries=00000002 egress.allow=00000001", "fetch push_out");
+  EXPECT_EQ(Fleet(store).figures()->differing, Keys());
+  beat("pusher", "push_out.give_up=00000001", "push_out");
+  EXPECT_EQ(Fleet(store).figures()->differing, Keys{"push_out.give_up"}) << "what it does not use is not compared";
+}
+
 TEST_F(StatusStoreTest, KnowsEveryWorkerOfALargeFleet) {
   for (int i = 0; i < 1'030; ++i) {
     ASSERT_TRUE(Fleet(store).heartbeat("worker" + std::to_string(i), {{"pid", "7"}}, 20min));
@@ -187,9 +219,14 @@ TEST_F(StatusStoreTest, OneWorkerLeadsAndAnotherTakesOver) {
   EXPECT_EQ(*Fleet(store).heartbeat("one", {{"in_flight", "3"}}, 20s), 1U);
   EXPECT_EQ(Fleet(store).figures()->claimed, 3U);
   EXPECT_EQ(Fleet(store).figures(false)->claimed, 0U) << "nobody has noted anything";
-  ASSERT_TRUE(Fleet(store).note(7, Milliseconds(123'456)));
-  ASSERT_TRUE(Fleet(store).note(8, std::nullopt));
+  FleetFigures noted;
+  noted.claimed = 7;
+  ASSERT_TRUE(Fleet(store).note(noted, Milliseconds(123'456)));
+  noted.claimed = 8;
+  noted.differing = {"egress.allow", "host"};
+  ASSERT_TRUE(Fleet(store).note(noted, std::nullopt));
   EXPECT_EQ(Fleet(store).figures(false)->claimed, 8U);
+  EXPECT_EQ(Fleet(store).figures(false)->differing, noted.differing);
   EXPECT_EQ(Fleet(store).figures()->oldest_success, Milliseconds(123'456));
   EXPECT_EQ(*Fleet(store).heartbeat("two", {}, 20s), 2U);
   ASSERT_TRUE(Fleet(store).retire("two"));

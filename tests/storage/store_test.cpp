@@ -689,7 +689,7 @@ TEST(StoreOpening, RecreatesAStoreThatWasEmptiedUnderItsWorkers) {
     Store store(StoreOptions{.url = server.url(), .partition = partition});
     ASSERT_TRUE(store.open());
     test::redis_command(server, {"FLUSHALL"});
-    ASSERT_TRUE(Fleet(store).note(7, {}));
+    ASSERT_TRUE(Fleet(store).note({}, {}));
     ASSERT_EQ(test::redis_command(server, {"EXISTS", store.prefix() + "meta:store"}), "1");
     const auto opened = Store(StoreOptions{.url = server.url(), .partition = partition}).open();
     EXPECT_TRUE(opened) << opened.error().detail;

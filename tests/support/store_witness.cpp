@@ -275,6 +275,7 @@ class Witness {
                                               "meta:store",
                                               "meta:embedded",
                                               "state:workers",
+                                              "state:workers:other",
                                               "stats:feeds:states",
                                               "conf:hosts",
                                               "channels",

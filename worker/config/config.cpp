@@ -548,6 +548,22 @@ std::vector<ShownOption> show(const Config& config) {
   return rows;
 }
 
+std::map<std::string, std::string> common_values(const Config& config) {
+  Config copy = config, defaults;
+  std::map<std::string, std::string> values;
+  for (const Option& option : option_table()) {
+    if (option.per_worker) continue;
+    std::visit([&](auto place) { read_value(option.fallback, place(defaults)); }, option.field);
+    if (std::string value = shown(copy, option); value != shown(defaults, option))
+      values.emplace(option.key, hide_password(std::move(value)));
+  }
+  for (const NamedTable& table : named_tables()) {
+    if (std::string rows = table.per_worker ? "" : common_rows(table, config); !rows.empty())
+      values.emplace(table.path, std::move(rows));
+  }
+  return values;
+}
+
 std::string_view nearest_name(std::string_view name, std::span<const std::string_view> names) {
   std::string_view nearest;
   std::size_t least = std::max<std::size_t>(2, name.size() / 3) + 1;

@@ -259,7 +259,8 @@ struct Option {
   ConfigField field;
   /// The remedy for an invalid value, for people; "" if it is valid. Null: every readable value is valid.
   std::string (*check)(const Config&) = nullptr;
-  bool reloads = false;  ///< SIGHUP applies a new value; otherwise a restart is needed
+  bool reloads = false;     ///< SIGHUP applies a new value; otherwise a restart is needed
+  bool per_worker = false;  ///< workers of one store may differ: addresses, paths, roles, sizes of a machine
   /// If the option names a file that holds a secret: accessor of the secret (SECURITY K3). Null: no secret.
   std::string& (*secret)(Config&) = nullptr;
 };
@@ -327,6 +328,10 @@ struct ShownOption {
 
 /// All options in the order of the table.
 std::vector<ShownOption> show(const Config& config);
+
+/// What workers of one store should have in common and differs from the defaults: values of options by key, and rows of
+/// named tables by the table's path. Without secrets and paths.
+std::map<std::string, std::string> common_values(const Config& config);
 
 /// The entry of `names` nearest to a mistyped name, "" if none is near.
 std::string_view nearest_name(std::string_view name, std::span<const std::string_view> names);

@@ -162,6 +162,7 @@ const NamedColumn policy_columns[] = {
 template <auto Rows>
 constexpr NamedTable table(std::string_view path, std::span<const NamedColumn> columns,
                            std::string (*check_name)(const std::string&), std::string_view example, bool reloads,
+                           bool per_worker = false,
                            void (*set_secret)(Config&, const std::string&, const std::string&) = nullptr) {
   return {path,
           columns,
@@ -175,6 +176,7 @@ constexpr NamedTable table(std::string_view path, std::span<const NamedColumn> c
           [](Config& into, const Config& from) { into.*Rows = from.*Rows; },
           example,
           reloads,
+          per_worker,
           set_secret};
 }
 
@@ -185,7 +187,7 @@ void set_token(Config& config, const std::string& name, const std::string& token
 
 const NamedTable tables[] = {
     table<&Config::feed_auth>("feed_auth", auth_columns, check_plain_name, "news", false),
-    table<&Config::api_tokens>("api.token", token_columns, check_plain_name, "reader", true, set_token),
+    table<&Config::api_tokens>("api.token", token_columns, check_plain_name, "reader", true, true, set_token),
     table<&Config::hosts>("host", host_columns, check_host, "slow.example", true),
     table<&Config::host_groups>("host_group", group_columns, check_plain_name, "mirrors", true),
     table<&Config::egress_policies>("egress.policy", policy_columns, check_plain_name, "intranet", false)};
@@ -357,6 +359,17 @@ std::vector<std::string> changed_named(const Config& before, const Config& after
     for (std::string& key : differing(table, before, after)) changed.push_back(std::move(key));
   }
   return changed;
+}
+
+std::string common_rows(const NamedTable& table, const Config& config) {
+  std::string text;
+  for (const std::string& name : table.names(config)) {
+    text.append(name).append("\n");
+    for (const NamedColumn& column : table.columns) {
+      if (column.unit != "path") text.append(column.show(config, name)).append("\n");
+    }
+  }
+  return text;
 }
 
 std::vector<ShownOption> show_named(const Config& config) {

@@ -37,6 +37,7 @@ struct NamedTable {
   void (*copy)(Config& into, const Config& from);  ///< all rows
   std::string_view example;                        ///< an example row name
   bool reloads;                                    ///< SIGHUP applies new rows
+  bool per_worker;                                 ///< workers of one store may differ (Option::per_worker)
   /// Gives an existing row its secret instead of its column `file`. Null: the environment sets nothing of this table.
   void (*set_secret)(Config& config, const std::string& name, const std::string& secret);
 };
@@ -80,6 +81,9 @@ std::vector<std::string> keep_named(Config& config, const Config& running);
 
 /// The keys of rows that differ between two configurations.
 std::vector<std::string> changed_named(const Config& before, const Config& after);
+
+/// The rows of a table as text, without paths; "" if it has none. Equal for equal rows.
+std::string common_rows(const NamedTable& table, const Config& config);
 
 /// Every cell that is set, as printed by `config show`.
 std::vector<ShownOption> show_named(const Config& config);

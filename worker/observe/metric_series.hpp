@@ -229,7 +229,8 @@ struct Metrics::Series {
   Gauge& waiting = make.gauge("waiting_feeds", "Feeds that are due and in line for their hosts.");
   Gauge& claimed = make.gauge("claimed_feeds", "Feeds being refreshed by any worker.");
   Gauge& backing_off = make.gauge("hosts_backing_off", "Hosts backing off after rejections.");
-  Gauge& workers = make.gauge("workers_alive", "Workers with a heartbeat.");
+  Gauge& workers = make.gauge("workers_alive", "Workers with a heartbeat that fetch.");
+  Gauge& differing_options = make.gauge("differing_options", "Options with different values in workers of the store.");
   SeriesByLabel<Gauge> lanes = make.gauges("lanes", "Lanes of this process.", "state", {"busy", "free"});
   prometheus::Family<Counter>& loop_cpu =
       make.counter_family("loop_cpu_seconds_total", "CPU time of each event loop that fetches.");

@@ -258,6 +258,7 @@ void Metrics::set_fleet(const FleetFigures& figures) {
   const std::chrono::duration<double> unread = figures.now - figures.oldest_success;
   series_->oldest_success.Set(figures.oldest_success.count() == 0 ? 0 : std::max(0.0, unread.count()));
   series_->workers.Set(static_cast<double>(figures.workers));
+  series_->differing_options.Set(static_cast<double>(figures.differing.size()));
   series_->backing_off.Set(static_cast<double>(figures.open_circuits));
   series_->stream_records.Set(static_cast<double>(figures.stream_records));
 }

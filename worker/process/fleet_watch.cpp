@@ -6,6 +6,8 @@
 
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include "storage/events/event_stream.hpp"
@@ -39,17 +41,17 @@ asio::awaitable<void> beat(IngestParts& loop, const Partition& partition, std::s
   Milliseconds rest = first_of(every, partition);
   for (;;) {
     if (!loop.worker.stopping()) {
-      const Fields fields{{"host", host_name()},
-                          {"pid", std::to_string(getpid())},
-                          {"version", FEEDMILL_VERSION},
-                          {"in_flight", std::to_string(loop.worker.in_flight())}};
-      const auto work = [&](Store& store) { return Fleet(store).heartbeat(loop.worker.id(), fields, ttl); };
+      const Fields fields{{"host", host_name()},         {"pid", std::to_string(getpid())},
+                          {"version", FEEDMILL_VERSION}, {"in_flight", std::to_string(loop.worker.in_flight())},
+                          {"does", loop.does},           {"configuration", loop.configuration}};
+      const bool fetches = loop.does.starts_with("fetch");
+      const auto work = [&](Store& store) { return Fleet(store).heartbeat(loop.worker.id(), fields, ttl, fetches); };
       const StoreResult<std::uint64_t> alive = co_await loop.store.call(work);
       if (alive) {
         loop.alive = *alive;
       } else {
         metrics.store_error(alive.error());
-        loop.worker.note_failure(alive.error());  // otherwise the next claim would notice as late
+        if (fetches) loop.worker.note_failure(alive.error());  // otherwise the next claim would notice as late
       }
     }
     timer.expires_after(std::exchange(rest, every));
@@ -81,6 +83,19 @@ void note_clock(ServedParts& parts, Milliseconds offset) {
   } else {
     parts.log.write(LogLevel::info, "clock", "this machine's clock agrees with Redis' clock again",
                     {{"offset_seconds", seconds}});
+  }
+}
+
+/// Logs whether the configurations of workers differ. With several stores, all have the same workers, so the first
+/// tells.
+void tell_of_configurations(ServedParts& parts, const std::vector<std::string>& differing) {
+  const LogLevel level = parts.config.partition().index == 0 ? LogLevel::warn : LogLevel::debug;
+  if (differing.empty()) {
+    parts.log.write(std::min(level, LogLevel::info), "configuration", "all workers have the same configuration again");
+  } else {
+    parts.log.write(level, "configuration",
+                    "workers of this store have different configurations: give all the same values",
+                    {{"options", fmt::format("{}", fmt::join(differing, " "))}});
   }
 }
 
@@ -134,7 +149,7 @@ asio::awaitable<void> look_after_all(ServedParts& parts, StalenessScan& survey, 
   if (parts.mode == RunMode::daemon && figures.is_indexed)  // without the index, each page would read all feeds
     oldest = co_await parts.ingest.store.call_aside([&](Store& store) { return survey.step(store); });
   const StoreResult<void> noted =
-      co_await parts.ingest.store.call_aside([&](Store& store) { return Fleet(store).note(figures.claimed, oldest); });
+      co_await parts.ingest.store.call_aside([&](Store& store) { return Fleet(store).note(figures, oldest); });
   if (!noted) parts.metrics.store_error(noted.error());
   co_await parts.ingest.store.call_aside(
       [](Store& store) { return Feeds(store).finish_removals(); });  // RELIABILITY S15
@@ -155,6 +170,7 @@ asio::awaitable<void> watch_fleet(ServedParts& parts) {
   StalenessScan survey;
   IndexPlace index;
   std::uint64_t reconnects = 0, claimed = 0, alive = 0;
+  std::vector<std::string> differing;
   bool piled_up = false;
   const Milliseconds every = idle_pace(parts.shared.stores, Milliseconds(15'000), Milliseconds(60'000));
   const Milliseconds longest = idle_pace(parts.shared.stores, Milliseconds(15'000), Milliseconds(300'000));
@@ -180,6 +196,9 @@ asio::awaitable<void> watch_fleet(ServedParts& parts) {
         co_await parts.ingest.store.call_aside([leads](Store& store) { return Fleet(store).figures(leads); });
     if (figures) {
       parts.metrics.set_fleet(*figures);
+      parts.fleet = *figures;
+      const bool is_news = std::exchange(differing, figures->differing) != figures->differing;
+      if (leads && is_news) tell_of_configurations(parts, differing);
       parts.on_each_loop([figures = *figures](IngestParts& loop) { loop.worker.set_fleet(figures); });
       parts.requests.set_yields(parts.ingest.worker.yields());
       parts.deliver.set_yields(parts.ingest.worker.yields());

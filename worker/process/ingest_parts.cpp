@@ -17,6 +17,8 @@ IngestParts::IngestParts(const boost::asio::any_io_executor& loop, ReadingThread
                   shared.committed(result.has_value());
                 }),
       worker(loop, refresher, store, shared.metrics, shared.log, shared.outages, std::move(task.worker), task.scope,
-             std::move(shared.ended)) {}
+             std::move(shared.ended)),
+      does(roles_text(config)),
+      configuration(common_digests(config)) {}
 
 }  // namespace feedmill

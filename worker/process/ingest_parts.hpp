@@ -52,7 +52,9 @@ struct IngestParts {
   Fetcher fetcher;
   Refresher refresher;
   Worker worker;
-  std::uint64_t alive = 0;  ///< workers in the partition as of the last heartbeat; 0: no heartbeat yet
+  std::uint64_t alive = 0;    ///< workers in the partition as of the last heartbeat; 0: no heartbeat yet
+  const std::string does;     ///< roles_text()
+  std::string configuration;  ///< common_digests() of the current configuration
 };
 
 }  // namespace feedmill

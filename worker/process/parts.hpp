@@ -4,6 +4,7 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -118,7 +119,7 @@ struct ServedParts {
   const std::size_t descriptors;  // this store's share of the process' descriptors
   const std::size_t loops;        // loops that fetch
   const std::size_t lanes;        // per loop
-  const std::string configuration = configuration_digest(config);
+  std::string configuration = configuration_digest(config);
   Metrics metrics;
   boost::asio::io_context& loop;
   boost::asio::steady_timer nap{loop};  // for waits of the work itself; stop() cancels it
@@ -137,6 +138,7 @@ struct ServedParts {
   Api api;
   std::unique_ptr<WebSub> websub;        // null: disabled
   std::unique_ptr<PushOut> push_out;     // null: another worker pushes out, or none does
+  std::optional<FleetFigures> fleet;     // as fleet_watch read them last
   std::uint64_t requests_set_aside = 0;  // value at the last check by fleet_watch
   bool opened = false;                   // the store has answered and may be used
   StoreError opening_trouble{StoreError::Code::unavailable, "not connected yet"};  // why the store is not open yet

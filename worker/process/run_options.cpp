@@ -21,6 +21,26 @@ std::string configuration_digest(const Config& config) {
   return fmt::format("{:016x}", XXH3_64bits(text.data(), text.size()));
 }
 
+std::string roles_text(const Config& config) {
+  std::string text;
+  const auto add = [&](bool does, std::string_view role) {
+    if (does) text.append(text.empty() ? "" : " ").append(role);
+  };
+  add(config.worker.ingest, "fetch");
+  add(config.worker.deliver, "deliver");
+  add(config.worker.push_out, "push_out");
+  return text;
+}
+
+std::string common_digests(const Config& config) {
+  std::string text;
+  for (const auto& [key, value] : common_values(config)) {
+    const auto digest = static_cast<std::uint32_t>(XXH3_64bits(value.data(), value.size()));
+    text += fmt::format("{}{}={:08x}", text.empty() ? "" : " ", key, digest);
+  }
+  return text;
+}
+
 namespace {
 
 EventDetail event_detail(const Config& config) {
@@ -194,7 +214,6 @@ DeliverLoop::Options deliver_options(const Config& config, const std::string& to
   }
   options.deliverer.upkeep_every = idle_pace(stores, Milliseconds(15'000), Milliseconds(300'000));
   options.block = mode == RunMode::daemon ? wait_in_redis(stores) : Milliseconds(0);  // ends with the work
-  if (!config.worker.ingest) options.block = std::min(options.block, options.deliverer.right_for / 2);  // no heartbeats
   options.wait_for_others = mode == RunMode::once;
   options.tells_of_store = !config.worker.ingest;
   return options;

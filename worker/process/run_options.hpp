@@ -39,6 +39,12 @@ boost::system::result<EgressPolicies, std::string> egress_policies(const Config&
 /// A digest of the effective values, 16 hex digits. For a secret, only whether it is set counts.
 std::string configuration_digest(const Config& config);
 
+/// What the worker does: "fetch deliver push_out", without the parts that another worker does.
+std::string roles_text(const Config& config);
+
+/// Digests of common_values(), for comparing workers (differing_options()): "egress.allow=1a2b3c4d host=…".
+std::string common_digests(const Config& config);
+
 /// The configured options of the store at `url`.
 StoreOptions store_options(const Config& config, std::string url);
 

@@ -159,6 +159,8 @@ asio::awaitable<Worker::End> ServedStore::ingest() {
         parts_.nap.expires_after(std::chrono::hours(1));
         co_await parts_.nap.async_wait(asio::as_tuple(asio::use_awaitable));
       }
+      if (parts_.mode == RunMode::daemon && parts_.outages.is_up())
+        co_await parts_.ingest.store.call([this](Store& store) { return Fleet(store).retire(parts_.id); });
       end = Worker::End::clean;
     }
   } catch (const std::exception& error) {
@@ -195,9 +197,9 @@ asio::awaitable<Worker::End> ServedStore::fetch() {
   co_return end;
 }
 
-/// Sends heartbeats, but only from a daemon that fetches: other processes rely on it to fetch.
+/// Sends heartbeats, but only from a daemon: other processes rely on one that fetches.
 asio::awaitable<void> ServedStore::heartbeat() {
-  if (parts_.mode != RunMode::daemon || !parts_.config.worker.ingest) co_return;
+  if (parts_.mode != RunMode::daemon) co_return;
   asio::steady_timer timer(parts_.loop);
   while (!parts_.opened) {
     timer.expires_after(std::chrono::milliseconds(100));
@@ -241,6 +243,7 @@ asio::awaitable<int> check_contact(ServedParts& parts) {
       co_await parts.ingest.store.call([](Store& store) { return Fleet(store).figures(); });
   if (!figures) co_return exits::done;  // the worker will report the error
   parts.metrics.set_fleet(*figures);
+  parts.fleet = *figures;
   if (figures->feeds <= feeds_without_contact || !parts.config.fetch.contact.empty()) co_return exits::done;
   parts.log.write(LogLevel::error, "config_error",
                   "fetch.contact is required above 1000 feeds: set it (--contact, FEEDMILL_FETCH_CONTACT) to a contact "

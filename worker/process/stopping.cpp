@@ -168,6 +168,8 @@ asio::awaitable<void> reload(ServedParts& parts) {
   };
   Config& config = parts.config;
   config = std::move(read->config);
+  parts.configuration = configuration_digest(config);
+  parts.on_each_loop([digests = common_digests(config)](IngestParts& loop) { loop.configuration = digests; });
   parts.log.set_level(config.log.level);
   set_secret_parameters(config.log.redact_params);
   parts.on_each_loop([refresh = refresh_options(config, parts.mode), drain = config.drain.timeout,

@@ -466,10 +466,18 @@ Finding check_requests(const RequestFigures& figures) {
 std::vector<Finding> check_fleet(const FleetFigures& fleet, const StreamFigures& stream) {
   std::vector<Finding> findings;
   if (fleet.workers == 0 && fleet.feeds > 0) {
-    findings.push_back({"workers", Verdict::warn, "none runs: nothing is fetched",
+    findings.push_back({"workers", Verdict::warn,
+                        fleet.other_workers == 0 ? std::string("none runs: nothing is fetched")
+                                                 : fmt::format("{} running, but none fetches", fleet.other_workers),
                         "start one: feedmill run, or systemctl start feedmill"});
   } else {
-    findings.push_back(ok("workers", fmt::format("{} running", fleet.workers)));
+    const std::string fetching = fleet.other_workers == 0 ? "" : fmt::format(" (fetching: {})", fleet.workers);
+    findings.push_back(ok("workers", fmt::format("{} running{}", fleet.workers + fleet.other_workers, fetching)));
+  }
+  if (!fleet.differing.empty()) {
+    findings.push_back(
+        {"configuration", Verdict::warn, fmt::format("workers differ in {}", listed(fleet.differing)),
+         "give all workers of this store the same values; feedmill config show prints those of a machine"});
   }
   std::uint64_t unread = 0;
   for (const auto& [state, count] : fleet.states) {

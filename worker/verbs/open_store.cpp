@@ -136,7 +136,7 @@ std::string feed_url(Terminal& terminal, const std::string& argument, std::strin
 
 void note_without_worker(const VerbContext& context) {
   const auto workers = Fleet(context.store).workers();
-  if (workers.has_error() || !workers->empty()) return;
+  if (workers.has_error() || std::ranges::any_of(*workers, &WorkerRecord::fetches)) return;
   const Config& config = context.config;
   const std::string where = config.embedded() ? "the private server in " + visible(config.store.data_dir.string())
                             : config.partition().is_whole() ? "this Redis"

@@ -52,6 +52,7 @@ void add(Figures& all, const Figures& one) {
   fleet.waiting += one.fleet.waiting;
   fleet.claimed += one.fleet.claimed;
   fleet.workers = std::max(fleet.workers, one.fleet.workers);
+  fleet.other_workers = std::max(fleet.other_workers, one.fleet.other_workers);
   if (one.fleet.oldest_due)
     fleet.oldest_due = std::min(fleet.oldest_due.value_or(*one.fleet.oldest_due), *one.fleet.oldest_due);
   all.stream.records += one.stream.records;
@@ -88,7 +89,8 @@ json::object row_of(const Figures& figures) {
           {"oldest_due_seconds", seconds_since(fleet.oldest_due, fleet.now)},
           {"waiting", fleet.waiting},
           {"claimed", fleet.claimed},
-          {"workers", fleet.workers},
+          {"workers", fleet.workers + fleet.other_workers},
+          {"workers_fetching", fleet.workers},
           {"stream_records", stream.records},
           {"stream_limit_records", stream.hard_limit},
           {"groups", std::move(groups)},
@@ -108,7 +110,9 @@ std::vector<std::pair<std::string, std::string>> lines_of(const Figures& figures
        oldest_due > 0 ? fmt::format("{}, the oldest for {:.0f} s", fleet.due, oldest_due) : std::to_string(fleet.due)},
       {"in line", fmt::format("{} for their hosts", fleet.waiting)},
       {"being fetched", std::to_string(fleet.claimed)},
-      {"workers", std::to_string(fleet.workers)},
+      {"workers", fleet.other_workers == 0
+                      ? std::to_string(fleet.workers)
+                      : fmt::format("{} (fetching: {})", fleet.workers + fleet.other_workers, fleet.workers)},
       {"signals", fmt::format("{} of at most {}", grouped(std::int64_t(stream.records)),
                               grouped(std::int64_t(stream.hard_limit)))}};
   for (const StreamFigures::Group& group : stream.groups) {

@@ -660,6 +660,29 @@ TEST(NearestName, ForgivesTypingErrors) {
   EXPECT_EQ(nearest_name("something", names), "");
 }
 
+TEST_F(ConfigTest, WhatWorkersShouldShareLeavesOutSecretsPathsAndAddresses) {
+  EXPECT_EQ(common_values(load()), (std::map<std::string, std::string>()));
+  const fs::path secret = write("secret", "hunter2hunter2hunter2");
+  env("RETENTION_ENTRIES", "50");  // the default
+  env("EGRESS_ALLOW", "10.0.0.0/8");
+  env("ADMIN_LISTEN", "127.0.0.1:0");
+  env("WORKER_LANES", "7");
+  env("REDIS_URL", "redis://me:hunter2@127.0.0.1:6379");
+  env("FETCH_PROXY", "http://me:hunter2@proxy.example:3128");
+  env("FETCH_PROXY_ENFORCES_EGRESS", "true");
+  file("[host.\"a.example\"]\nspacing = \"5s\"\n[api.token.reader]\nfile = \"" + secret.string() +
+       "\"\n[feed_auth.news]\nuser = \"me\"\npassword_file = \"" + secret.string() +
+       "\"\norigin = \"https://a.example\"\n");
+  const auto values = common_values(load());
+  std::vector<std::string> keys;
+  for (const auto& [key, value] : values) {
+    keys.push_back(key);
+    EXPECT_THAT(value, testing::Not(HasSubstr("hunter2")));
+    EXPECT_THAT(value, testing::Not(HasSubstr("secret")));
+  }
+  EXPECT_THAT(keys, ElementsAre("egress.allow", "feed_auth", "host"));
+}
+
 TEST_F(ConfigTest, PublicAddressesDoNotEndAsAPartitionDoes) {
   env("REDIS_URL", "redis://127.0.0.1:6379");
   env("WEBSUB_PUBLIC_URL", "https://feeds.example.org/hooks/p3/");

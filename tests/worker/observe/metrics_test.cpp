@@ -80,6 +80,7 @@ TEST(Metrics, HasTheNamesOfTheManualAndNoOthers) {
                                        "feedmill_waiting_feeds",
                                        "feedmill_claimed_feeds",
                                        "feedmill_workers_alive",
+                                       "feedmill_differing_options",
                                        "feedmill_lanes",
                                        "feedmill_loop_cpu_seconds_total",
                                        "feedmill_store_busy_seconds_total",
@@ -354,6 +355,7 @@ TEST(Metrics, ShowsTheFleet) {
   figures.stream_records = 99;
   figures.now = Milliseconds(100'000);
   figures.oldest_due = Milliseconds(97'500);
+  figures.differing = {"egress.allow"};
   metrics.set_fleet(figures);
   metrics.set_lanes(5, 251);
   metrics.set_loops({std::chrono::seconds(3), std::chrono::milliseconds(1500)});
@@ -370,6 +372,7 @@ TEST(Metrics, ShowsTheFleet) {
   EXPECT_EQ(found.at("feedmill_due_feeds"), 4);
   EXPECT_EQ(found.at("feedmill_claimed_feeds"), 3);
   EXPECT_EQ(found.at("feedmill_workers_alive"), 2);
+  EXPECT_EQ(found.at("feedmill_differing_options"), 1);
   EXPECT_EQ(found.at("feedmill_stream_records"), 99);
   EXPECT_EQ(found.at(R"(feedmill_lanes{state="free"})"), 251);
   EXPECT_EQ(found.at("feedmill_ready") + found.at("feedmill_redis_up") + found.at("feedmill_draining"), 3);

@@ -144,6 +144,19 @@ TEST(Doctor, NamesIdleFleetsFeedsThatCannotBeReadAndReadersThatLag) {
   for (const Finding& finding : findings) EXPECT_NE(finding.remedy, "") << finding.check;
 }
 
+TEST(Doctor, CountsAllWorkersAndComparesTheirConfigurations) {
+  FleetFigures fleet;
+  fleet.feeds = fleet.workers = 1;
+  fleet.other_workers = 2;
+  EXPECT_EQ(check_fleet(fleet, {}).front().text, "3 running (fetching: 1)");
+  fleet.differing = {"egress.allow", "retention.entries"};
+  const auto findings = check_fleet(fleet, {});
+  EXPECT_EQ(shown(findings), "ok workers, warn configuration, ok feeds, ok consumers");
+  EXPECT_EQ(findings[1].text, "workers differ in egress.allow, retention.entries");
+  fleet.workers = 0;
+  EXPECT_EQ(check_fleet(fleet, {}).front().text, "2 running, but none fetches");
+}
+
 TEST(Doctor, ReportsReceiversWithoutAPushingWorker) {
   Config config;
   SubscriberCounts counts;
