@@ -37,6 +37,16 @@ std::filesystem::path find_dompurify() {
   return {};
 }
 
+std::filesystem::path find_axe() {
+  if (const char* given = std::getenv("FEEDMILL_AXE")) return given;
+  for (const char* place :
+       {"/usr/lib/node_modules/axe-core/axe.min.js", "/usr/local/lib/node_modules/axe-core/axe.min.js",
+        "/usr/share/nodejs/axe-core/axe.min.js"}) {
+    if (std::filesystem::exists(place)) return place;
+  }
+  return {};
+}
+
 Chromium::Chromium(const std::filesystem::path& program, const std::string& url, std::uint16_t port) {
   std::string pattern = (std::filesystem::temp_directory_path() / "feedmill-chromium-XXXXXX").string();
   if (mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("no temporary directory");

@@ -12,6 +12,8 @@ namespace feedmill::test {
 std::filesystem::path find_chromium();
 /// DOMPurify's script: $FEEDMILL_DOMPURIFY, else the one of Debian's node-dompurify; "" if there is none.
 std::filesystem::path find_dompurify();
+/// axe.min.js of the npm package axe-core; "" if it is not installed.
+std::filesystem::path find_axe();
 
 /// Destruction kills all of Chromium's processes and removes its profile. Runs without a sandbox, because tests may run
 /// as root: use it for our own pages only.

@@ -311,7 +311,14 @@ TEST_F(Partitions, AreServedByOneProcess) {
   }
   const std::string figures = get(address, "/metrics");
   EXPECT_EQ(count_of(figures, "# TYPE feedmill_refreshes_total "), 1U);
-  EXPECT_NE(get(address, "/status").find("Location: p0/status"), std::string::npos);
+  EXPECT_NE(get(address, "/").find("Location: status"), std::string::npos);
+  EXPECT_TRUE(eventually([&] { return get(address, "/status").find("All is well") != std::string::npos; }))
+      << get(address, "/status");
+  const std::string overview = get(address, "/status");
+  EXPECT_NE(overview.find("This worker serves 4 partitions"), std::string::npos) << overview;
+  EXPECT_NE(overview.find("<a href=\"/p3/status\">3</a>"), std::string::npos) << overview;
+  EXPECT_NE(get(address, "/status/style.css").find("text/css"), std::string::npos);
+  EXPECT_NE(get(address, "/p3/status").find("<a href=\"../status\">all</a>"), std::string::npos);
   EXPECT_NE(get(address, "/status/feed?url=" + last).find("Location: ../p3/status/feed?url=http"), std::string::npos);
   const std::string page = get(address, "/p3/status/feeds");
   EXPECT_NE(page.find("\"/p3/status/feed?url="), std::string::npos) << page;

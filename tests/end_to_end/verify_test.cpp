@@ -8,6 +8,7 @@
 #include <boost/json.hpp>
 #include <gtest/gtest.h>
 
+#include "storage/feeds/fleet.hpp"
 #include "tests/end_to_end/program.hpp"
 
 namespace feedmill::test::verify_test {
@@ -187,6 +188,31 @@ TEST(UrlIndexOfAWorker, IsBuiltForAStoreOfAnOlderVersion) {
   const Program worker({"run", "--listen", "127.0.0.1:0"}, world.environment);
   EXPECT_TRUE(eventually([&] { return world.redis_text({"HGET", "meta:store", "by_url"}) == "1"; })) << worker.err();
   EXPECT_EQ(world.redis_text({"ZCARD", "state:feeds"}), "700");
+}
+
+/// Two workers that fetch with different settings would undo each other's work in silence.
+TEST(Configurations, OfWorkersAreCompared) {
+  World world;
+  ASSERT_EQ(world.run({"add", "http://127.0.0.1:9/1"}).exit, 0);
+  const auto differing = [&] { return Fleet(world.store).figures()->differing; };
+  const std::vector<std::string> run{"run", "--listen", "127.0.0.1:0"};
+  const Program first(run, world.with({{"FEEDMILL_WORKER_LANES", "3"}}));
+  const Program pusher({"run", "--push-out", "--no-ingest", "--no-deliver", "--listen", "127.0.0.1:0"},
+                       world.with({{"FEEDMILL_RETENTION_ENTRIES", "7"}}));
+  const std::string both = R"("workers":2,"workers_fetching":1)";
+  EXPECT_TRUE(eventually([&] { return world.run({"stats", "--json"}).out.find(both) != std::string::npos; }));
+  EXPECT_TRUE(differing().empty()) << "options that a worker does not use are not compared";
+  Program second(run, world.with({{"FEEDMILL_RETENTION_ENTRIES", "7"}, {"FEEDMILL_SIGNALS_CONTENT", "true"}}));
+  EXPECT_TRUE(eventually([&] { return !differing().empty(); })) << second.err();
+  const std::string doctor = world.run({"doctor"}).out;
+  EXPECT_NE(doctor.find("3 running (fetching: 2)"), std::string::npos) << doctor;
+  EXPECT_NE(doctor.find("workers differ in retention.entries, signals.content"), std::string::npos) << doctor;
+  const std::string page = get(listening_at(second), "/status");
+  EXPECT_NE(page.find("Workers have different configurations: retention.entries, signals.content."), std::string::npos);
+  EXPECT_NE(page.find("<td>push out</td>"), std::string::npos) << page;
+  second.signal(SIGTERM);
+  EXPECT_EQ(second.wait().exit, 0) << second.err();
+  EXPECT_TRUE(differing().empty());
 }
 
 /// RELIABILITY L23. Finishing interrupted removals is part of the fleet's work.

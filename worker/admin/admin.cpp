@@ -118,6 +118,7 @@ asio::awaitable<Admin::Response> Admin::show(std::string_view path, std::string_
   AdminPage page = co_await pages_.answer(std::string(path), std::move(query));
   Response response = http_reply(http::int_to_status(page.status), page.type, std::move(page.body));
   if (!page.location.empty()) response.set(http::field::location, page.location);
+  if (page.refresh.count() > 0) response.set("Refresh", std::to_string(page.refresh.count()));
   if (page.type.starts_with("text/html")) {  // SECURITY O4
     response.set("Content-Security-Policy",
                  "default-src 'none'; style-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'");

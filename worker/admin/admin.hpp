@@ -41,7 +41,8 @@ struct Health {
 struct AdminPage {
   unsigned status = 200;
   std::string type, body;
-  std::string location{};  ///< with status 302: the target, relative to the requested path
+  std::string location{};          ///< with status 302: the target, relative to the requested path
+  std::chrono::seconds refresh{};  ///< after which browsers request it again; 0: not
 };
 
 /// Additional pages; "/" redirects to "/status" if that page exists. Paths are decoded once and matched exactly

@@ -42,15 +42,19 @@ void add_nav_link(Html& nav, const PageFrame& frame, std::string_view path, std:
     nav.add("<li><a href=\"{}\">{}</a></li>", path, text);
 }
 
-/// Links to the other partitions, relative to the current page.
+/// Links to the other partitions and to the overview of all, relative to the current page.
 Html partition_links(const PageFrame& frame) {
   Html links;
   std::string up;
-  for (auto depth = std::ranges::count(frame.path, '/'); depth > 0; --depth) up += "../";
-  if (frame.prefix.empty() || up.empty()) return links;
+  for (auto depth = std::ranges::count(frame.path, '/'); depth > (frame.of_all ? 1 : 0); --depth) up += "../";
+  if ((frame.prefix.empty() && !frame.of_all) || frame.path.empty()) return links;
   links.add("<nav aria-label=\"Partitions\"><ul>");
+  if (frame.of_all)
+    links.add("<li><a href=\"{}status\" aria-current=\"page\">all partitions</a></li>", up);
+  else
+    links.add("<li><a href=\"{}status\">all</a></li>", up);
   for (std::uint32_t i = 0; i < frame.partitions; ++i) {
-    if (i == frame.partition)
+    if (i == frame.partition && !frame.of_all)
       links.add("<li><a href=\"{}p{}/status\" aria-current=\"page\">partition {}</a></li>", up, i, i);
     else
       links.add("<li><a href=\"{}p{}/status\">{}</a></li>", up, i, i);
@@ -93,11 +97,19 @@ Html folded_at(std::size_t at_once, std::size_t rows, Part part) {
 }  // namespace
 
 std::string whole_page(const PageFrame& frame, const Html& main) {
-  Html nav;
-  add_nav_link(nav, frame, "/status", "Overview");
-  add_nav_link(nav, frame, "/status/feeds", "Feeds");
-  Html again;
-  if (frame.refreshes) again.add("<meta http-equiv=\"refresh\" content=\"{}\">\n", refresh_every.count());
+  Html nav, again;
+  if (!frame.of_all) {
+    nav.add("<nav aria-label=\"Pages\"><ul>");
+    add_nav_link(nav, frame, "/status", "Overview");
+    add_nav_link(nav, frame, "/status/feeds", "Feeds");
+    nav.add("</ul></nav>");
+  }
+  if (frame.refresh == PageFrame::Refresh::on)
+    again.add("<p class=\"again\">Refreshes every {} seconds: <a href=\"{}\">stop</a></p>", refresh_every.count(),
+              frame.path);
+  else if (frame.refresh == PageFrame::Refresh::offered)
+    again.add("<p class=\"again\"><a href=\"{}?{}=1\">Refresh every {} seconds</a></p>", frame.path, refresh_parameter,
+              refresh_every.count());
   Html page;
   page.add(
       "<!doctype html>\n"
@@ -108,22 +120,15 @@ std::string whole_page(const PageFrame& frame, const Html& main) {
       "<meta name=\"color-scheme\" content=\"light dark\">\n"
       "<title>{} · feedmill</title>\n"
       "<link rel=\"stylesheet\" href=\"{}\">\n"
-      "{}</head>\n"
+      "</head>\n"
       "<body>\n"
       "<a class=\"skip\" href=\"#main\">Skip to content</a>\n"
-      "<header><p class=\"brand\"><b>feedmill</b> <bdi>{}</bdi></p><nav "
-      "aria-label=\"Pages\"><ul>{}</ul></nav>{}</header>\n"
+      "<header>{}<p class=\"brand\"><b>feedmill</b> <bdi>{}</bdi></p>{}{}</header>\n"
       "<main id=\"main\">\n"
       "{}</main>\n"
       "<footer>\n",
       frame.title, style_path, again, frame.host, nav, partition_links(frame), main);
   page.add("<p>As of <time datetime=\"{}\">{}</time>.", rfc3339(frame.at), rfc3339(frame.at));
-  if (frame.refreshes) {
-    page.add(" This page refreshes every {} seconds: <a href=\"{}?still=1\">stop</a>.", refresh_every.count(),
-             frame.path);
-  } else if (frame.stopped) {
-    page.add(" This page does not refresh: <a href=\"{}\">start refreshing</a>.", frame.path);
-  }
   if (!frame.json_path.empty()) page.add(" <a href=\"{}\">As JSON</a>.", frame.json_path);
   page.add("</p>\n<p>feedmill {}, configuration <code>{}</code></p>\n</footer>\n</body>\n</html>\n", frame.version,
            frame.configuration);
@@ -291,6 +296,7 @@ p { margin: 0 0 .5rem; }
 code { font: .9em ui-monospace, SFMono-Regular, Menlo, "Liberation Mono", monospace; }
 header { display: flex; flex-wrap: wrap; align-items: baseline; gap: .2rem 1.5rem; padding: 1rem 0 .8rem; }
 .brand { margin: 0; }
+.again { margin: 0 0 0 auto; order: 1; font-size: .85rem; color: var(--soft); }
 .brand bdi { color: var(--soft); margin-left: .35rem; }
 header ul, .chips { list-style: none; margin: 0; padding: 0; }
 header ul { display: flex; gap: 1.1rem; }

@@ -81,21 +81,24 @@ Html html_of(const Value& value) {
 
 /// The navigation and the frame of a page.
 struct PageFrame {
-  std::string title;            ///< title of the window
-  std::string path;             ///< entry of this page in the navigation, as "/status"
-  std::string prefix{};         ///< prefix of our paths: "/p3" for partition 3; "" with one store
+  std::string title;     ///< title of the window
+  std::string path;      ///< entry of this page in the navigation, as "/status"
+  std::string prefix{};  ///< prefix of our paths: "/p3" for partition 3; "" with one store and for all partitions
   std::uint32_t partition = 0;  ///< number of the partition, if there is a prefix
   std::uint32_t partitions = 1;
-  std::string host;  ///< machine of the worker that answers
+  bool of_all = false;  ///< the page is about all partitions, and has no prefix
+  std::string host;     ///< machine of the worker that answers
   std::string version;
   std::string configuration;
-  Milliseconds at{};       ///< when the figures were taken
-  std::string json_path;   ///< path of the JSON version, "" = none
-  bool refreshes = false;  ///< reloads after every refresh_every
-  bool stopped = false;    ///< does not reload, because it was requested with ?still=1
+  Milliseconds at{};      ///< when the figures were taken
+  std::string json_path;  ///< path of the JSON version, "" = none
+  /// Whether the page reloads after every refresh_every. A reload takes the keyboard focus away, so it happens only on
+  /// request (WCAG 2.2.1), and the link that ends it is the first one.
+  enum class Refresh { never, offered, on } refresh = Refresh::never;
 };
 
 inline constexpr std::chrono::seconds refresh_every{15};
+inline constexpr std::string_view refresh_parameter = "refresh";  ///< in the query of a page that reloads
 
 /// A complete page; `main` is its main part.
 std::string whole_page(const PageFrame& frame, const Html& main);
@@ -135,6 +138,10 @@ template <class Value>
 Html with_remark(const Value& value, std::string_view remark) {
   Html html;
   return std::move(html.add("{} <span class=\"sub\">{}</span>", value, remark));
+}
+/// A figure of the list at the top of an overview; `below` explains it.
+void add_tile(Html& html, std::string_view name, const auto& figure, std::string_view below) {
+  html.add("<div><dt>{}</dt><dd class=\"figure\">{}</dd><dd class=\"sub\">{}</dd></div>\n", name, figure, below);
 }
 /// A paragraph that says why a section has no rows.
 Html nothing(std::string_view text);

@@ -6,6 +6,7 @@
 #include <boost/json/array.hpp>
 #include <boost/json/value.hpp>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "storage/events/event_stream.hpp"
 #include "storage/feeds/feeds.hpp"
@@ -134,6 +135,12 @@ void judge_store(const Status& status, const StoreStatus& store, std::vector<Con
     found.push_back({Weight::warning, "No worker fetches feeds.",
                      "Start feedmill run, or set worker.ingest=true where it runs.", ""});
   }
+  if (!store.fleet.differing.empty()) {
+    found.push_back({Weight::warning,
+                     fmt::format("Workers have different configurations: {}.", fmt::join(store.fleet.differing, ", ")),
+                     "Give all workers of this store the same values; feedmill config show prints those of a machine.",
+                     ""});
+  }
   for (const StreamFigures::Group& group : store.stream.groups) {
     if (!store.stream.lags(group)) continue;
     found.push_back(
@@ -197,25 +204,29 @@ std::uint64_t feeds_in(const FleetFigures& fleet, std::string_view state) {
   return found == fleet.states.end() ? 0 : found->second;
 }
 
-void take_history(ProcessStatus& status, const StatusHistory& history, StatusHistory::Clock::time_point now) {
+void take_recent_history(ProcessStatus& status, const StatusHistory& history, StatusHistory::Clock::time_point now) {
   using std::chrono::duration_cast;
   status.uptime = duration_cast<std::chrono::seconds>(history.age(now));
   if (const auto last = history.last_commit()) {
     status.last_commit_ago = duration_cast<std::chrono::seconds>(now - *last);
   }
-  status.total = history.total();
-  status.total_for = history.age(now);
   status.ten_minutes = history.figures(10, now);
   status.main_failure = history.main_failure(now);
   status.hour = history.figures(60, now);
   status.three_hours = history.figures(180, now);
+}
+
+void take_history(ProcessStatus& status, const StatusHistory& history, StatusHistory::Clock::time_point now) {
+  take_recent_history(status, history, now);
+  status.total = history.total();
+  status.total_for = history.age(now);
   status.six_hours = history.figures(360, now);
   status.day = history.figures(StatusHistory::minutes_kept, now);
   status.stretches = history.stretches(stretch_count, stretch_minutes, now);
   StatusHistory::HostLists hosts = history.hosts(most_hosts);
   status.busiest = std::move(hosts.busiest);
   status.slowest = std::move(hosts.slowest);
-  status.hosts_age = duration_cast<std::chrono::seconds>(history.hosts_age(now));
+  status.hosts_age = std::chrono::duration_cast<std::chrono::seconds>(history.hosts_age(now));
 }
 
 namespace {
@@ -359,6 +370,8 @@ json::object store_json(const StoreStatus& store) {
     for (const auto& [name, value] : worker.fields) row[name] = value;
     workers.push_back(std::move(row));
   }
+  json::array& differing = object["differing_options"].emplace_array();
+  for (const std::string& option : fleet.differing) differing.emplace_back(option);
   object["stream"] = {{"records", store.stream.records}, {"limit", store.stream.hard_limit}};
   json::array& groups = object["groups"].emplace_array();
   for (const StreamFigures::Group& group : store.stream.groups) {
@@ -413,6 +426,7 @@ json::object status_json(const Status& status) {
   worker["pid"] = process.pid;
   worker["ingest"] = process.ingest;
   worker["deliver"] = process.deliver;
+  worker["push_out"] = process.push_out;
   worker["streams"] = process.streams ? json::value(*process.streams) : json::value();
   worker["stopping"] = process.stopping;
   worker["lanes"] = {{"busy", process.lanes_busy}, {"total", process.lanes}};

@@ -36,7 +36,7 @@ struct ProcessStatus {
   std::string restart_awaited;              ///< changed keys that need a restart, separated by spaces
   std::string others_trouble;               ///< problems of other partitions served by this process; "" if none
   std::optional<StoreError> store_trouble;  ///< none while the store works, as far as the worker knows
-  bool ingest = true, deliver = true;
+  bool ingest = true, deliver = true, push_out = false;
   std::optional<std::uint64_t> streams;  ///< clients of the live stream; none: this process does not push out
   std::uint64_t lanes_busy = 0, lanes = 0;
   std::uint64_t memory_used = 0, memory_budget = 0, memory_resident = 0;  ///< bytes; the first two count only documents
@@ -53,7 +53,9 @@ struct ProcessStatus {
 };
 inline constexpr std::size_t stretch_minutes = 5, stretch_count = 72;  ///< six hours
 
-/// Copies the figures from `history` into `status`.
+/// Copies the figures of the last three hours, which concerns() needs, from `history` into `status`.
+void take_recent_history(ProcessStatus& status, const StatusHistory& history, StatusHistory::Clock::time_point now);
+/// Copies all figures from `history` into `status`.
 void take_history(ProcessStatus& status, const StatusHistory& history, StatusHistory::Clock::time_point now);
 
 /// A host in back-off.
@@ -125,6 +127,10 @@ boost::json::value without_secrets(boost::json::value value);
 
 /// The main part of /status.
 Html status_page(const Status& status);
+
+/// The weight of a problem as a class of its element, and as a word before it.
+std::string_view weight_name(Concern::Weight weight);
+std::string_view weight_word(Concern::Weight weight);
 
 /// The verdict for the heading and the window title: "All is well", "2 things need attention".
 std::string verdict(const std::vector<Concern>& concerns);

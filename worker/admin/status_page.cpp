@@ -20,16 +20,6 @@ namespace {
 
 namespace json = boost::json;
 
-std::string_view weight_name(Concern::Weight weight) {
-  constexpr std::string_view names[] = {"bad", "warning", "note"};
-  return names[static_cast<std::size_t>(weight)];
-}
-
-std::string_view weight_word(Concern::Weight weight) {
-  constexpr std::string_view words[] = {"Wrong:", "Watch:", "Note:"};
-  return words[static_cast<std::size_t>(weight)];
-}
-
 /// A readiness check in words; "" if it is not worth mentioning.
 std::string check_words(const Check& check) {
   if (check.name == "redis") return check.passed ? "Redis answers" : "Redis does not serve";
@@ -64,10 +54,6 @@ Html verdict_section(const Status& status, const std::vector<Concern>& found) {
   }
   html.add("</section>\n");
   return html;
-}
-
-void add_tile(Html& html, std::string_view name, const auto& figure, std::string_view below) {
-  html.add("<div><dt>{}</dt><dd class=\"figure\">{}</dd><dd class=\"sub\">{}</dd></div>\n", name, figure, below);
 }
 
 std::string rate_text(double a_minute) {
@@ -188,7 +174,7 @@ Html sparks_section(const ProcessStatus& process) {
 Html lateness_section(const RefreshFigures& hour) {
   const std::uint64_t all = std::accumulate(hour.lateness.begin(), hour.lateness.end(), std::uint64_t{0});
   if (all == 0) return {};
-  Table table({{"Late by", "narrow"}, {""}, {"Share", "number"}}, "Refreshes of the last hour.");
+  Table table({{"Late by", "narrow"}, {"Share"}, {"Percent", "number"}}, "Refreshes of the last hour.");
   const auto bound = [](std::size_t at) { return span_text(std::chrono::duration<double>(lateness_bounds[at])); };
   for (std::size_t i = 0; i < hour.lateness.size(); ++i) {
     if (hour.lateness[i] == 0) continue;
@@ -354,15 +340,27 @@ Html notices_section(const StoreStatus& store) {
   return section("notices", "Notices to operators", items.empty() ? none : items_list(items));
 }
 
+/// As "fetch, deliver"; heartbeats of older builds lack the roles, but only workers that fetch sent them.
+std::string roles_of(const WorkerRecord& worker) {
+  const std::string_view does = field_of(worker.fields, "does");
+  std::string text;
+  for (const auto& [role, word] :
+       {std::pair("fetch", "fetch"), std::pair("deliver", "deliver"), std::pair("push_out", "push out")}) {
+    if (does.find(role) != std::string_view::npos) text += fmt::format("{}{}", text.empty() ? "" : ", ", word);
+  }
+  return does.empty() && worker.fetches ? "fetch" : text;
+}
+
 Html workers_section(const StoreStatus& store, const std::string& own) {
-  Table table({{"Worker"}, {"Heartbeat"}, {"In flight", "number"}});
+  Table table({{"Worker"}, {"Does"}, {"Heartbeat"}, {"In flight", "number"}});
   for (const WorkerRecord& worker : store.workers) {
     Html name;
     name.add("<bdi>{}</bdi>{}{}", short_text(field_of(worker.fields, "host"), 100),
              worker.id == own ? " (this one)" : "", process_of(worker.id) == store.fleet.first ? ", primary" : "");
     table.row(with_remark(name, fmt::format("process {}, version {}", short_text(field_of(worker.fields, "pid"), 20),
                                             short_text(field_of(worker.fields, "version"), 40))),
-              time_ago(worker.alive_at, store.fleet.now), number_text(field_of(worker.fields, "in_flight")));
+              roles_of(worker), time_ago(worker.alive_at, store.fleet.now),
+              number_text(field_of(worker.fields, "in_flight")));
   }
   return section("workers", "Workers",
                  table.rows() == 0 ? nothing("No worker sends a heartbeat: nothing is fetched.") : table.html());
@@ -384,10 +382,14 @@ Html delivery_section(const StoreStatus& store) {
 
 Html process_section(const ProcessStatus& process) {
   Html html;
-  add_fact(html, "Does",
-           process.ingest && process.deliver ? "fetches feeds, maintains timelines and notices"
-           : process.ingest                  ? "fetches feeds (worker.deliver=false)"
-                                             : "maintains timelines and notices (worker.ingest=false)");
+  std::string does;
+  const auto add_role = [&](bool is_its, std::string_view role) {
+    if (is_its) does.append(does.empty() ? "" : ", ").append(role);
+  };
+  add_role(process.ingest, "fetches feeds");
+  add_role(process.deliver, "maintains timelines and notices");
+  add_role(process.push_out, "pushes events out");
+  add_fact(html, "Does", does.empty() ? "nothing: worker.ingest, worker.deliver and worker.push_out are off" : does);
   add_fact(html, "Lanes", fmt::format("{} of {} busy", process.lanes_busy, process.lanes));
   add_fact(html, "Documents in memory",
            fmt::format("{} of {}", bytes_text(process.memory_used), bytes_text(process.memory_budget)));
@@ -401,6 +403,16 @@ Html process_section(const ProcessStatus& process) {
 }
 
 }  // namespace
+
+std::string_view weight_name(Concern::Weight weight) {
+  constexpr std::string_view names[] = {"bad", "warning", "note"};
+  return names[static_cast<std::size_t>(weight)];
+}
+
+std::string_view weight_word(Concern::Weight weight) {
+  constexpr std::string_view words[] = {"Wrong:", "Watch:", "Note:"};
+  return words[static_cast<std::size_t>(weight)];
+}
 
 std::string verdict(const std::vector<Concern>& concerns) {
   const auto wrong =

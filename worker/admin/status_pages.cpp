@@ -119,7 +119,7 @@ asio::awaitable<AdminPage> StatusPages::make(const std::string& path, const std:
   if (path == "/status/feeds") co_return co_await feed_list(query);
   if (path == "/status/feed") co_return co_await feed(query, false);
   if (path == "/explain") co_return co_await feed(query, true);
-  co_return co_await overview(path == "/status.json", parameter(query, "still").has_value());
+  co_return co_await overview(path == "/status.json", parameter(query, refresh_parameter).has_value());
 }
 
 std::optional<StoreError> StatusPages::known_to_be_away() const {
@@ -136,8 +136,10 @@ void StatusPages::note_error(const StoreError& error) {
   last_error_at_ = Clock::now();
 }
 
-AdminPage StatusPages::page_of(const PageFrame& frame, const Html& main, unsigned status) {
-  return {status, std::string(html_type), whole_page(frame, main)};
+AdminPage page_of(const PageFrame& frame, const Html& main, unsigned status) {
+  AdminPage page{status, std::string(html_type), whole_page(frame, main)};
+  if (frame.refresh == PageFrame::Refresh::on) page.refresh = refresh_every;
+  return page;
 }
 
 PageFrame StatusPages::frame_of(const std::string& title, const std::string& path, Milliseconds at) const {
@@ -187,7 +189,7 @@ asio::awaitable<StoreResult<StoreStatus>> StatusPages::store_status(bool kept_wi
   co_return *store_status_;
 }
 
-asio::awaitable<AdminPage> StatusPages::overview(bool as_json, bool still) {
+asio::awaitable<AdminPage> StatusPages::overview(bool as_json, bool refreshes) {
   const auto store = co_await store_status(as_json);
   Status status;
   status.process = process_();
@@ -199,8 +201,7 @@ asio::awaitable<AdminPage> StatusPages::overview(bool as_json, bool still) {
   if (as_json) co_return json_page(status_json(status));
   PageFrame frame = frame_of(verdict(concerns(status)), "/status", status.now());
   frame.json_path = "/status.json";
-  frame.refreshes = !still;
-  frame.stopped = still;
+  frame.refresh = refreshes ? PageFrame::Refresh::on : PageFrame::Refresh::offered;
   co_return page_of(frame, status_page(status));
 }
 

@@ -20,6 +20,9 @@
 
 namespace feedmill {
 
+/// An HTML page as an answer.
+AdminPage page_of(const PageFrame& frame, const Html& main, unsigned status = 200);
+
 /// Queries the store over its own connection, one page at a time, so that page views do not delay refreshes. All
 /// members are called on the loop's thread.
 class StatusPages {
@@ -53,14 +56,13 @@ class StatusPages {
 
   boost::asio::awaitable<AdminPage> answer(std::string path, std::string query);
   boost::asio::awaitable<AdminPage> make(const std::string& path, const std::string& query);
-  boost::asio::awaitable<AdminPage> overview(bool as_json, bool still);
+  boost::asio::awaitable<AdminPage> overview(bool as_json, bool refreshes);
   boost::asio::awaitable<StoreResult<StoreStatus>> store_status(bool kept_will_do);
   boost::asio::awaitable<AdminPage> feed_list(const std::string& query);
   boost::asio::awaitable<AdminPage> feed(const std::string& query, bool as_json);
   AdminPage store_is_away(const StoreError& error, const std::string& path, bool as_json);
   /// The frame for a page of this process.
   PageFrame frame_of(const std::string& title, const std::string& path, Milliseconds at) const;
-  static AdminPage page_of(const PageFrame& frame, const Html& main, unsigned status = 200);
   AdminPage not_found(const std::string& heading, const Html& text) const;
   const AdminPage* kept(const std::string& key);
   void keep(const std::string& key, const AdminPage& page, std::chrono::milliseconds span);

@@ -1,7 +1,9 @@
 #include "worker/process/process_answers.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -14,6 +16,9 @@
 #include "storage/feeds/fleet.hpp"
 #include "storage/queues/pushes.hpp"
 #include "storage/store/partition.hpp"
+#include "worker/admin/page_parts.hpp"
+#include "worker/admin/partitions_page.hpp"
+#include "worker/admin/status_pages.hpp"
 #include "worker/base/system.hpp"
 #include "worker/egress/web_url.hpp"
 #include "worker/listener/request_head.hpp"
@@ -87,6 +92,58 @@ ByPartition<Who> those_of(ServedStores stores, const Find& find) {
   return all;
 }
 
+/// What the process knows about a partition without a query.
+PartitionStatus known_status(ServedParts& parts) {
+  PartitionStatus one{parts.config.partition().index, {}};
+  Status& status = one.status;
+  status.process = status_of(parts);
+  take_recent_history(status.process, parts.history, std::chrono::steady_clock::now());
+  if (status.process.store_trouble)
+    status.store_error = failure_of(*status.process.store_trouble).text;
+  else if (parts.fleet)
+    status.store.emplace().fleet = *parts.fleet;
+  return one;
+}
+
+AdminPage page_of_all(ServedStores stores, bool refreshes) {
+  std::vector<PartitionStatus> all;
+  all.reserve(stores.size());
+  for (const auto& store : stores) all.push_back(known_status(store->parts()));
+  const ProcessStatus& process = all.front().status.process;
+  PageFrame frame;
+  frame.title = verdict_of_all(all);
+  frame.path = "/status";
+  frame.partitions = static_cast<std::uint32_t>(stores.size());
+  frame.of_all = true;
+  frame.host = process.host;
+  frame.version = process.version;
+  frame.configuration = process.configuration;
+  frame.at = process.clock;
+  frame.refresh = refreshes ? PageFrame::Refresh::on : PageFrame::Refresh::offered;
+  return page_of(frame, partitions_page(all));
+}
+
+/// Makes the overview at most once in 5 s, because it may be of hundreds of partitions.
+class OverviewOfAll {
+ public:
+  explicit OverviewOfAll(ServedStores stores) : stores_(stores) {}
+
+  AdminPage page(bool refreshes) {
+    const auto now = std::chrono::steady_clock::now();
+    Kept& kept = refreshes ? refreshing_ : plain_;
+    if (now >= kept.until) kept = {page_of_all(stores_, refreshes), now + std::chrono::seconds(5)};
+    return kept.page;
+  }
+
+ private:
+  struct Kept {
+    AdminPage page;
+    std::chrono::steady_clock::time_point until;
+  };
+  ServedStores stores_;
+  Kept plain_, refreshing_;
+};
+
 /// Redirects to the page of the feed's partition. The URL is relative, so that it also works behind a proxy's prefix.
 AdminPage lead_on(ServedStores stores, const std::string& path, const std::string& query) {
   const std::size_t partition = partition_of_feed(stores, parameter(query, "url").value_or(""));
@@ -128,8 +185,11 @@ AdminPages pages_of(ServedStores stores) {
     answers.push_back(stores[i]->parts().pages.pages().answer);
     for (const std::string& path : paths) pages.paths.push_back(path_of_partition(i) + path);
   }
-  pages.answer = [stores, answers](std::string path, std::string query) -> asio::awaitable<AdminPage> {
+  const auto of_all = std::make_shared<OverviewOfAll>(stores);
+  pages.answer = [stores, answers, of_all](std::string path, std::string query) -> asio::awaitable<AdminPage> {
     const auto named = named_partition(path);
+    if (path == "/status") co_return of_all->page(parameter(query, refresh_parameter).has_value());
+    if (path == style_path) co_return co_await answers.front()(std::move(path), std::move(query));
     if (!named) co_return lead_on(stores, path, query);
     co_return co_await answers[named->first](std::string(named->second), std::move(query));
   };
@@ -218,7 +278,7 @@ void note_figures(ServedParts& parts) {
   note_use(parts);
 }
 
-ProcessStatus process_status(ServedParts& parts) {
+ProcessStatus status_of(ServedParts& parts) {
   ProcessStatus status;
   status.worker = parts.id;
   status.host = host_name();
@@ -230,7 +290,6 @@ ProcessStatus process_status(ServedParts& parts) {
   status.clock_offset = parts.clock_offset;
   status.ready = ready_checks(parts);
   status.stopping = parts.ingest.worker.stopping();
-  status.others_trouble = parts.shared.trouble_beside(parts);
   status.reload_refused = parts.reload_refused;
   status.restart_awaited = parts.restart_awaited;
   if (!parts.opened)
@@ -239,12 +298,19 @@ ProcessStatus process_status(ServedParts& parts) {
     status.store_trouble = parts.outages.error();
   status.ingest = parts.config.worker.ingest;
   status.deliver = parts.config.worker.deliver;
+  status.push_out = parts.push_out != nullptr;
   status.lanes_busy = parts.in_flight();
   status.lanes = parts.all_lanes();
   status.memory_used = parts.memory.used();
   status.memory_budget = parts.memory.total();
   status.memory_resident = resident_memory();
   status.log_suppressed = parts.log.suppressed();
+  return status;
+}
+
+ProcessStatus process_status(ServedParts& parts) {
+  ProcessStatus status = status_of(parts);
+  status.others_trouble = parts.shared.trouble_beside(parts);
   return status;
 }
 

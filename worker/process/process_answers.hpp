@@ -25,8 +25,8 @@ std::vector<Check> live_checks_of(ServedStores stores);
 /// the deployment-wide work, with the label "all"; or null.
 Health health_of(ServedStores stores, const Metrics* together);
 
-/// The status pages. With several stores, "/p3/status" belongs to partition 3; a path without a partition redirects to
-/// the partition of the feed in the query, or else to the first.
+/// The status pages. With several stores, "/status" is the overview of all and "/p3/status" belongs to partition 3;
+/// other paths without a partition redirect to the partition of the feed in the query, or else to the first.
 AdminPages pages_of(ServedStores stores);
 
 /// The endpoints for hubs and for outside clients, by partition; stores without one are omitted.
@@ -51,8 +51,9 @@ boost::asio::awaitable<Pinged> ping(ServedParts& parts, std::vector<std::string>
 /// Updates the sampled gauges.
 void note_figures(ServedParts& parts);
 
-/// The process as shown on the status page.
+/// The process as shown on the status page of one store; status_of(): without the trouble of other stores.
 ProcessStatus process_status(ServedParts& parts);
+ProcessStatus status_of(ServedParts& parts);
 
 /// Logs one status line (RELIABILITY D5).
 boost::asio::awaitable<void> tell_status(ServedParts& parts);

@@ -142,6 +142,20 @@ TEST_F(StatusPagesTest, ShowOverviewListAndFeed) {
   EXPECT_THAT(style.body, Not(HasSubstr("@import")));
 }
 
+/// A reload takes the keyboard focus away (WCAG 2.2.1).
+TEST_F(StatusPagesTest, RefreshOnlyOnRequestAndCanBeStoppedFirst) {
+  const AdminPage still = get("/status");
+  EXPECT_EQ(still.refresh.count(), 0);
+  EXPECT_THAT(still.body, HasSubstr("<a href=\"/status?refresh=1\">Refresh every 15 seconds</a>"));
+  const AdminPage refreshing = get("/status", "refresh=1");
+  EXPECT_EQ(refreshing.refresh, refresh_every);
+  const auto stop = refreshing.body.find("<a href=\"/status\">stop</a>");
+  ASSERT_NE(stop, std::string::npos) << refreshing.body;
+  EXPECT_EQ(refreshing.body.substr(0, stop).find("<a href=\"/"), std::string::npos) << "the first link to a page";
+  EXPECT_EQ(get("/status/feeds", "refresh=1").refresh.count(), 0);
+  EXPECT_THAT(refreshing.body, Not(HasSubstr("http-equiv")));
+}
+
 TEST_F(StatusPagesTest, ShowTitlesWithoutMarkupAndEscaped) {
   const std::string url = "https://example.org/a";
   add(url);

@@ -6,6 +6,7 @@
 
 #include "worker/admin/feed_pages.hpp"
 #include "worker/admin/page_parts.hpp"
+#include "worker/admin/partitions_page.hpp"
 #include "worker/base/units.hpp"
 
 namespace feedmill::status_test {
@@ -178,6 +179,43 @@ TEST(StatusPage, DescribesEmptySections) {
        {"No feeds yet", "No hosts backing off", "None. Failing, moved", "No worker sends a heartbeat",
         "No consumer groups", "This worker has contacted no host", "add some: feedmill add URL", "nothing was due"})
     EXPECT_THAT(shown, HasSubstr(words));
+}
+
+TEST(StatusPage, ListsWorkersThatDoNotFetchAndComparesConfigurations) {
+  Status status = healthy();
+  status.process.push_out = true;
+  status.process.ingest = status.process.deliver = false;
+  status.store->workers.push_back({"b", now - 1s, {{"host", "pusher"}, {"does", "deliver push_out"}}, {}, false});
+  status.store->fleet.differing = {"egress.allow", "signals.content"};
+  const std::string shown = page(status);
+  EXPECT_THAT(shown, HasSubstr("<td>fetch</td>")) << "an older build";
+  EXPECT_THAT(shown, HasSubstr("<td>deliver, push out</td>"));
+  EXPECT_THAT(shown, HasSubstr("<dd>pushes events out</dd>"));
+  EXPECT_THAT(shown, HasSubstr("Workers have different configurations: egress.allow, signals.content."));
+  const boost::json::object all = status_json(status);
+  EXPECT_EQ(all.at("store").at("differing_options").at(1).as_string(), "signals.content");
+  EXPECT_TRUE(all.at("worker").at("push_out").as_bool());
+}
+
+TEST(PartitionsPage, ShowsEachPartitionAndMergesProblems) {
+  std::vector<PartitionStatus> all;
+  for (std::uint32_t i = 0; i < 12; ++i) all.push_back({i, healthy()});
+  EXPECT_EQ(verdict_of_all(all), "All is well");
+  EXPECT_THAT(partitions_page(all).text(), HasSubstr("<h1 id=\"verdict\">All is well</h1>"));
+  all[3].status.store.reset();
+  all[3].status.store_error = "Redis does not answer: <b>";
+  for (PartitionStatus& one : all) one.status.process.stopping = true;
+  all[5].status.store->fleet.differing = all[7].status.store->fleet.differing = {"host"};
+  EXPECT_EQ(verdict_of_all(all), "2 things need attention");
+  const std::string shown = partitions_page(all).text();
+  EXPECT_THAT(shown, HasSubstr("Redis does not answer: &lt;b&gt;"));
+  EXPECT_THAT(shown, HasSubstr("Partition <a href=\"/p3/status\">3</a>."));
+  EXPECT_THAT(shown, HasSubstr("Partitions <a href=\"/p5/status\">5</a>, <a href=\"/p7/status\">7</a>."));
+  EXPECT_THAT(shown, HasSubstr("All partitions."));
+  EXPECT_THAT(shown, HasSubstr("<dd class=\"figure\">11\xe2\x80\xaf"
+                               "000</dd>"))
+      << "feeds of those that answer";
+  EXPECT_LT(shown.find("Redis does not answer"), shown.find("This worker is stopping")) << "the worst first";
 }
 
 TEST(StatusPage, FoldsLongLists) {
