@@ -93,11 +93,11 @@ std::string_view kind_of(const StoredNotice& notice) {
 
 /// Drops the oldest notice of the most frequent kind until `max_notices` are left; `all` is sorted, newest first.
 void drop_most_frequent(std::vector<StoredNotice>& all) {
-  std::map<std::string, std::vector<std::size_t>> kinds;  // indexes of each kind, newest first
-  for (std::size_t i = 0; i < all.size(); ++i) kinds[std::string(kind_of(all[i]))].push_back(i);
+  std::map<std::string, std::vector<std::size_t>> by_kind;  // indexes of each kind, newest first
+  for (std::size_t i = 0; i < all.size(); ++i) by_kind[std::string(kind_of(all[i]))].push_back(i);
   std::vector<bool> gone(all.size());
   for (std::size_t left = all.size(); left > max_notices; --left) {
-    auto& worst = std::ranges::max_element(kinds, {}, [](const auto& kind) {
+    auto& worst = std::ranges::max_element(by_kind, {}, [](const auto& kind) {
                     return std::pair(kind.second.size(), kind.second.empty() ? 0 : kind.second.back());
                   })->second;
     gone[worst.back()] = true;

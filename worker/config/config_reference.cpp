@@ -91,8 +91,7 @@ std::string config_reference() {
       "`deploy/feedmill.toml.example` lists every option. An option's variable is `FEEDMILL_`, its table and its key; "
       "old names are still read. With `_FILE` appended, a variable names a file that holds the value. Secrets are "
       "never shown or logged. Durations: `500ms 90s 15min 24h 7d`, where `m` is `min`; sizes: `64KiB 16MiB`; lists are "
-      "separated by commas in the environment.
-"
+      "separated by commas in the environment.\n"
       "\n"
       "SIGHUP (`systemctl reload feedmill`) reloads the file. Options marked below take effect at once. For all other "
       "changes, the log names the keys; they need a restart. An invalid file changes nothing.\n"
