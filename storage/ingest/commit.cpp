@@ -103,7 +103,7 @@ void add_rekeys(Args& args, const Commit& commit, std::int64_t now_seconds) {
   args.own(std::move(tail));
 }
 
-/// Arguments of note_answer in host.lua, up to its marks.
+/// Arguments of note_answer in answers.lua, up to its marks.
 void add_answer(Args& args, const HostAnswer& answer) {
   args.add(answer.is == HostAnswer::Is::served    ? std::string_view("served")
            : answer.is == HostAnswer::Is::refused ? std::string_view("refused")
@@ -112,7 +112,7 @@ void add_answer(Args& args, const HostAnswer& answer) {
   args.add(answer.retry_at);
 }
 
-/// The marks for note_answer in host.lua.
+/// The marks for note_answer in answers.lua.
 std::string host_marks(const HostAnswer& answer) {
   std::string marks;
   if (answer.document) marks += 'd';

@@ -1,5 +1,5 @@
 #!lua
--- uses posts host
+-- uses plain posts slots host
 -- replies array of 8
 -- Hands out feeds (RELIABILITY L1–L3, HTTP §6, SECURITY Q1–Q3).
 -- ARGV: prefix, worker, request, max, lease ms, host concurrency, host spacing ms (then, after a space, the worker's
@@ -19,6 +19,7 @@ usual_spacing = tonumber(usual_spacing)
 local due_by = tonumber(ARGV[8])
 local now = clock()
 local lease_end = now + lease
+local lease_end_text = text(lease_end)
 local my_key = worker_key(worker)
 -- Loops of one process share the first 28 digits; the last four are the loop number.
 local process = string.sub(worker, 1, 28)
@@ -52,6 +53,9 @@ local function limits_of(server)
 end
 
 local function handed_out(url, claim, due, alone, gate)
+  if not alone and gate.served_at == 0 and not gate.storm and gate.identity_until <= now and gate.http1_until <= now then
+    return {url, claim, due, 0, '0', 0, 0, '0'}
+  end
   return {url, claim, due, alone and 1 or 0, text(gate.served_at), gate.identity_until > now and 1 or 0,
           gate.http1_until > now and 1 or 0, text(gate.storm or 0)}
 end
@@ -77,15 +81,17 @@ end
 local mine = redis.call('HMGET', my_key, 'request', 'batch', 'alone_url', 'alone_claim')
 if mine[1] == request then
   local claims = {}
+  -- batch: {url, claim, due, url, claim, due, …}
   local batch, deferred, refused, quarantined, handed_out_at = unpack(cmsgpack.unpack(mine[2]))
   -- The store was unavailable in between, and other workers may have passed the gates.
   if usual_spacing > 0 and now - (handed_out_at or now) > 100 then
-    for _, claim in ipairs(batch) do give_back(claim[1], claim[2], nil, now) end
+    for i = 1, #batch, 3 do give_back(batch[i], batch[i + 1], nil, now) end
     batch = {}
   end
-  for _, claim in ipairs(batch) do
-    local is = redis.call('HMGET', state_key(claim[1]), 'fetch_url', 'alone')
-    claims[#claims + 1] = handed_out(claim[1], claim[2], claim[3], is[2], limits_of(server_of(is[1] or claim[1])).gate)
+  for i = 1, #batch, 3 do
+    local is = redis.call('HMGET', state_key(batch[i]), 'fetch_url', 'alone')
+    claims[#claims + 1] = handed_out(batch[i], batch[i + 1], batch[i + 2], is[2],
+                                     limits_of(server_of(is[1] or batch[i])).gate)
   end
   return {text(now), next_due(), 0, claims, deferred, refused, quarantined, next_awaited()}
 end
@@ -141,6 +147,13 @@ local function settle_line(gate, limits)
   end
 end
 
+-- Lease ends of feeds that were claimed out of the schedule: written together, before the schedule is read again.
+local leased = {}
+local function write_leases()
+  if #leased > 0 then redis.call('ZADD', schedule_key, 'XX', unpack(leased)) end
+  leased = {}
+end
+
 -- Moves a feed from the schedule to the line of its gate. `at`: its earliest known start.
 local function join_line(url, since, code, server, limits, at)
   local gate = limits.gate
@@ -152,16 +165,21 @@ local function join_line(url, since, code, server, limits, at)
   redis.call('ZREM', schedule_key, url)
   gate.joined = limits
   redis.call('HSET', state_key(url), 'line', gate.name, 'won', code, 'why', due_input(code, math.max(0, at - now), server))
-  redis.call('HDEL', state_key(url), 'held')
+  redis.call('HDEL', state_key(url), 'held', 'plain')
   deferred[#deferred + 1] = {url, text(math.max(at, now + 100)), code}
 end
 
 -- Hands out a claim: writes it to the store and adds it to the reply. `suspect`: no other suspect of this process runs
 -- at the same time (SECURITY Q2).
 local function hand_out(url, line, due, is, strikes, suspect, limits, asker)
-  local claim = worker .. ':' .. request .. '-' .. (#claims + 1)
-  local was_due, times = text(tonumber(is.held) or due), text(strikes + 1)
-  schedule_at(url, lease_end, line or is.line)
+  local claim = worker .. ':' .. request .. '-' .. text(#claims + 1)
+  local was_due, times = text(tonumber(is.held) or due), strikes == 0 and '1' or text(strikes + 1)
+  if line or is.line then
+    schedule_at(url, lease_end, line or is.line)
+  else
+    leased[#leased + 1], leased[#leased + 2] = lease_end_text, url
+    if #leased >= 1000 then write_leases() end
+  end
   redis.call('HSET', state_key(url), 'claim', claim, 'claim_due', was_due, 'strikes', times)
   if is.push_hint and not is.push_claimed then redis.call('HSET', state_key(url), 'push_claimed', is.push_hint) end
   if is.held or is.claim_part or is.claim_hosts or is.wake or is.push_hint or is.push_nets then
@@ -175,7 +193,8 @@ local function hand_out(url, line, due, is, strikes, suspect, limits, asker)
   end
   take_slot(limits.gate, claim, now, lease_end, asker, gap_of(limits.gate, limits.spacing))
   claims[#claims + 1] = handed_out(url, claim, was_due, suspect, limits.gate)
-  batch[#batch + 1] = {url, claim, was_due}
+  local count = #batch
+  batch[count + 1], batch[count + 2], batch[count + 3] = url, claim, was_due
 end
 
 -- HTTP P12: all workers share one budget for overdue feeds, with bursts of up to a quarter of a second. Feeds that are
@@ -189,10 +208,6 @@ end
 local spent, left_behind = false, false
 local function may_take_overdue() return rate == 0 or spent_until + 1000 / rate <= now end
 
--- The fields of a feed's state that a claim depends on.
-local looked_for = {'alone', 'alone_deaths', 'claim', 'claim_hosts', 'claim_part', 'fetch_url', 'held', 'last_at', 'line',
-                    'push_claimed', 'push_hint', 'push_nets', 'state', 'strikes', 'wake', 'won'}
-
 -- Whether a live worker serves the lines: named feeds then take turns with them.
 local served
 local function lines_are_served()
@@ -205,13 +220,16 @@ end
 -- gate is closed.
 local in_turn = 0
 local function look_at(url, due, line, named)
-  local fields, is = redis.pcall('HMGET', state_key(url), unpack(looked_for)), {}
-  for k, value in ipairs(fields) do is[looked_for[k]] = value or nil end
-  if fields.err then  -- not a hash: one feed's broken key must not stop the others
+  local is = read_feed(url)
+  if not is then  -- not a hash: one feed's broken key must not stop the others
     if line then redis.call('ZREM', line_key(line), url) end
     redis.call('ZADD', schedule_key, text(now + day_ms), url)
     refused[#refused + 1] = url
     return
+  end
+  if line or is.claim or not is.plain then
+    read_others(url, is)
+    if is.plain then redis.call('HDEL', state_key(url), 'plain') end  -- what follows may write any of them
   end
   -- A build without lines has removed it from the line, or it now belongs to another gate.
   if line and (is.line ~= line or is.state == 'paused' or redis.call('ZSCORE', schedule_key, url)) then
@@ -234,7 +252,8 @@ local function look_at(url, due, line, named)
   local limits = limits_of(server)
   local gate = limits.gate
   local stands_first = line == gate.name
-  local rested = limits.min_interval == 0 and 0 or (tonumber(is.last_at) or 0) + limits.min_interval
+  local rested = limits.min_interval
+  if rested > 0 then rested = (tonumber(redis.call('HGET', state_key(url), 'last_at') or nil) or 0) + rested end
   local asker = named and worker or 'line'
   if named and tostring(gate.kept_for) == 'line' and not lines_are_served() then asker = 'line' end
   local wished = named or is.won == 'manual'
@@ -312,6 +331,7 @@ if read_all then lines_left = nil end
 local function next_page()
   local size = math.min(scan - looked_at, max - #claims + 16)
   candidates = {}
+  write_leases()
   if read_all or size <= 0 then return false end
   local page = redis.call('ZRANGEBYSCORE', schedule_key, from, text(math.min(now, due_by or now)), 'WITHSCORES',
                           'LIMIT', stay, size)
@@ -350,6 +370,7 @@ while #claims < max do
     break
   end
 end
+write_leases()
 for _, gate in ipairs(gates_read) do
   write_slots(gate, now)
   if gate.joined then settle_line(gate, gate.joined) end

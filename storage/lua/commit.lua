@@ -1,9 +1,9 @@
 #!lua
--- uses posts host push trim texts
+-- uses plain
 -- replies array of 1
 -- The atomic write at the end of a refresh (RELIABILITY L4, L6–L8). All checks come first; nothing after the first
 -- write can fail. Part k of n writes complete posts with their signals; only the last writes the feed's own state.
--- ARGV: prefix, feed_url, claim, next due, marks of how the host answered (note_answer of host.lua), counted state
+-- ARGV: prefix, feed_url, claim, next due, marks of how the host answered (note_answer of answers.lua), counted state
 -- fields to set; then everything that parse() reads, in its order: counted lists start with the number of elements. A
 -- signal is the JSON object without its head, which only this script knows: seq, prev, entity_id.
 -- Returns {'dup' | 'stale' | 'type <key>' | 'store <key>'}, the last two for a key of the wrong type, the feed's or a
@@ -13,11 +13,15 @@
 -- 2 = changed, and its hub is now in trouble)}.
 local url, claim = ARGV[2], ARGV[3]
 local feed_state, last_field = state_key(url), 6 + 2 * tonumber(ARGV[6])
-local mine = redis.call('HMGET', feed_state, 'claim', 'claim_part', 'state', 'fetch_url', 'wake', 'claim_hosts', 'push_wake')
-if mine[1] ~= claim then return {redis.call('HGET', feed_state, 'last_claim') == claim and 'dup' or 'stale'} end
+local is = read_feed(url)
+if not is or is.claim ~= claim then
+  return {redis.call('HGET', feed_state, 'last_claim') == claim and 'dup' or 'stale'}
+end
+if not is.plain then read_others(url, is) end
+-- uses posts slots push trim texts
 local sort, map, digests, tombs = sort_key(url), guidmap_key(url), digests_key(url), tombs_key(url)
-local old_state, fetch_url = mine[3] or 'new', mine[4] or url
-local paused = old_state == 'paused'  -- while it was claimed: stays paused, and out of the schedule
+local fetch_url, paused = is.fetch_url or url, is.state == 'paused'  -- paused while it was claimed: it stays so, and out
+                                                                     -- of the schedule
 
 -- The work to do. For lists left in ARGV, the indexes of the first and last element.
 local commit = {next_due = tonumber(ARGV[4]), marks = ARGV[5], rekeys = {}, posts = {}}
@@ -106,7 +110,7 @@ end
 
 -- All checks that can fail. Returns the reply if one does; nothing has been written.
 local function check()
-  local written = tonumber(mine[2]) or 0
+  local written = tonumber(is.claim_part) or 0
   if commit.part <= written then return {'dup'} end
   if commit.part > written + 1 then return {'part ' .. commit.part .. ' came before part ' .. (written + 1)} end
   local keep, has_posts, whose, wrong = commit.keep, #commit.posts > 0, 'store ', nil
@@ -421,31 +425,48 @@ local function is_of_move(name) return name == 'fetch_url' or name == 'moves' en
 
 -- Updates the counts and lists of feeds by state. Adds the state fields to remove to `unset`.
 local function turn_state(unset)
-  local to, was = commit.state_to, old_state
+  local to = commit.state_to
+  if not to then return end
+  local old_state = is.state or redis.call('HGET', feed_state, 'state') or 'new'
+  local was = old_state
   if paused then was = redis.call('HGET', feed_state, 'before_pause') end
-  if was == 'quarantined' and to and to ~= was then
+  if was == 'quarantined' and to ~= was then
     redis.call('ZREM', quarantine_key, url)
     unset[#unset + 1], unset[#unset + 2] = 'quarantines', 'quarantined_at'
   elseif to == 'quarantined' and was ~= to then
     redis.call('ZADD', quarantine_key, text(now), url)
   end
-  if to and to ~= old_state and not paused then count_state(url, old_state, to, now) end
+  if to ~= old_state and not paused then count_state(url, old_state, to, now) end
 end
 
 -- Writes the feed's own state and ends the claim.
 local function write_state()
-  local set, unset = {}, {'claim', 'claim_due', 'claim_part', 'claim_hosts', 'held', 'wake', 'strikes', 'alone',
-                          'alone_deaths', 'push_claimed', 'push_due', 'push_wake'}
+  local set, unset = {}, {'claim', 'claim_due', 'strikes'}
+  if not is.plain then
+    unset = {'claim', 'claim_due', 'strikes', 'claim_part', 'claim_hosts', 'held', 'wake', 'alone', 'alone_deaths',
+             'push_claimed', 'push_due', 'push_wake'}
+  end
   if done.untrimmed then set = {'untrimmed', '1'} elseif commit.keep then unset[#unset + 1] = 'untrimmed' end
   done.taken = keep_apart()
   turn_state(unset)
   for i = 7, last_field, 2 do
     local name, value = ARGV[i], ARGV[i + 1]
     if paused and name == 'state' then name = 'before_pause' end
-    if not (done.taken and is_of_move(name)) then set[#set + 1], set[#set + 2] = name, value end
+    if not (done.taken and is_of_move(name)) then
+      set[#set + 1], set[#set + 2] = name, value
+      if name == 'state' or name == 'fetch_url' then is[name] = value end
+    end
   end
   for i = commit.unset, commit.unset_last do
-    if not (done.taken and is_of_move(ARGV[i])) then unset[#unset + 1] = ARGV[i] end
+    if not (done.taken and is_of_move(ARGV[i])) then
+      unset[#unset + 1] = ARGV[i]
+      if ARGV[i] == 'fetch_url' then is.fetch_url = nil end
+    end
+  end
+  if not becomes_plain(is) then
+    if is.plain then unset[#unset + 1] = 'plain' end
+  elseif not is.plain then
+    set[#set + 1], set[#set + 2] = 'plain', '1'
   end
   redis.call('HSET', feed_state, 'last_claim', claim, unpack(set))
   redis.call('HDEL', feed_state, unpack(unset))
@@ -473,7 +494,7 @@ end
 -- Schedules the feed: sooner than planned if a push or an operator requested that during the refresh (RELIABILITY L10),
 -- but never before a Retry-After.
 local function schedule()
-  local next_due, wake, push_wake = commit.next_due, mine[5], mine[7]
+  local next_due, wake, push_wake = commit.next_due, is.wake, is.push_wake
   local granted = wake and math.max(now + tonumber(wake), commit.not_before or 0)
   if granted and granted < next_due then
     next_due = granted
@@ -488,8 +509,8 @@ local function schedule()
 end
 
 -- Records how the hosts answered, and releases their slots.
-local function note_hosts()
-  local first, claim_hosts = gate_of(fetch_url), mine[6]
+local function note_answers(first)
+  -- uses host answers
   local _, egress = read_marks(commit.marks)
   if answering ~= first then  -- the first host has answered too, with a redirect
     local moved = string.match(commit.marks, '^%w*m') and 'm' or ''
@@ -499,7 +520,14 @@ local function note_hosts()
     done.host_event, done.host_until = note_answer(read_host(answering, now, egress), url, claim, now, commit.is,
                                                    commit.cause, commit.retry_at, commit.marks)
   end
-  free_slots(claim, first, claim_hosts)
+end
+local function note_hosts()
+  local first = gate_of(fetch_url)
+  if answering ~= first or commit.is ~= 'served' or commit.cause ~= '' or
+     not nothing_to_note(host_key(answering), commit.marks, now) then
+    note_answers(first)
+  end
+  free_slots(claim, first, is.claim_hosts)
 end
 
 local function finish()
@@ -532,6 +560,7 @@ if is_last then
   finish()
 else
   redis.call('HSET', feed_state, 'claim_part', commit.part)
+  redis.call('HDEL', feed_state, 'plain')
 end
 local events, last_event = finish_signals()
 return {'ok', done.created, done.modified, done.trimmed, done.tombstoned, events, done.host_event,

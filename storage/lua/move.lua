@@ -1,5 +1,5 @@
 #!lua
--- uses posts host requests
+-- uses posts slots host requests
 -- replies text
 -- answers requests
 -- Moves a feed for its operator (HTTP R8): the requested URL changes, no key does. A running refresh finds its claim
@@ -23,7 +23,7 @@ redis.call('HSET', state, 'validators_url', mine[2] or from, 'moves', moves)
 if to == '' then redis.call('HDEL', state, 'fetch_url') else redis.call('HSET', state, 'fetch_url', to) end
 if no_move_to == '' then redis.call('HDEL', state, 'no_move_to') else redis.call('HSET', state, 'no_move_to', no_move_to) end
 redis.call('HDEL', state, 'moving', 'claim', 'claim_due', 'claim_part', 'claim_hosts', 'held', 'strikes', 'alone',
-           'alone_deaths', 'push_claimed', 'not_before')
+           'alone_deaths', 'push_claimed', 'not_before', 'plain')
 if mine[5] then redis.call('HSET', state, 'push_hint', mine[5]) end  -- not answered by a fetch
 if mine[3] then free_slots(mine[3], gate_of(from), mine[4]) end
 if mine[6] == 'never_read' or mine[7] == 'never_read' then  -- the state stays: its failure was reported, its recovery

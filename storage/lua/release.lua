@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
--- uses posts host
+-- uses posts slots
 -- replies integer
 -- Gives claims back (RELIABILITY L9). ARGV: prefix, due ms ('' = the previous due time), then repeated: feed_url,
 -- claim.

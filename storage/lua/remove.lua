@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
--- uses posts host orphans push requests
+-- uses posts slots host orphans push requests
 -- replies integer
 -- answers requests
 -- One bounded step of removing a feed (RELIABILITY L17). ARGV: prefix, channel prefix, feed_url, its JSON text, stream

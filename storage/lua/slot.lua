@@ -22,6 +22,7 @@ local gate = read_host(name, now, egress, own_spacing ~= nil)
 local is_there = redis.call('HGET', gate.host.key, 's:' .. claim) and now >= gate.not_before
 local code = not is_there and why_not(gate, now, concurrency, spacing, claim)
 -- If a worker dies while waiting, the feed has not killed it (SECURITY Q2).
+if mine then redis.call('HDEL', state_key(url), 'plain') end
 if mine and mine[3] then redis.call('HSET', state_key(url), 'alone', code and '0' or '1') end
 if is_there then return {0, ''} end
 if not code then

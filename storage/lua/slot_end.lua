@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
--- uses posts host
+-- uses posts slots host answers
 -- replies integer
 -- Ends a slot that slot.lua gave to another partition's claim, and records the host's answer (RELIABILITY L27).
 -- ARGV: prefix, feed_url, claim, server, then as in note_answer: is ('none' = it was not asked), cause, retry_at,

@@ -1,5 +1,5 @@
 #!lua flags=no-writes
--- uses posts deliver verify
+-- uses plain posts deliver verify
 -- replies array of 5
 -- Checks one feed in bounded steps, each a consistent snapshot (RELIABILITY §2). Writes nothing. If every entry of the
 -- index is correct, and index, map and digests have equal length, all three match: only otherwise must map and digests
@@ -108,6 +108,16 @@ if not registered then
 end
 
 if first == '0' then
+  local plain = redis.call('HGET', feed_state, 'plain')
+  local is = {claim = mine[3] or nil}
+  if plain then read_others(url, is) end
+  for _, name in ipairs({'alone', 'alone_deaths', 'claim_hosts', 'claim_part', 'held', 'push_claimed', 'push_due', 'wake'}) do
+    if plain and is[name] then plain = name end
+  end
+  if plain and (plain ~= '1' or is.strikes and not is.claim or not becomes_plain(is)) then
+    find('I7', 'plain.wrong', url, {feed_state}, 'its state is called plain, and is not',
+         {hdel(feed_state, 'plain', redis.call('HGET', feed_state, 'plain'))})
+  end
   local known = {new = 1, never_read = 1, healthy = 1, degraded = 1, failing = 1, blocked = 1, gone = 1,
                  quarantined = 1, paused = 1}
   if not state or not known[state] then

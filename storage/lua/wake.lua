@@ -37,6 +37,7 @@ for i = 4, #ARGV do
   elseif mine[1] and due > now then
     local rest = math.min(force and 0 or math.max(floor, min_interval or 0), tonumber(mine[6]) or math.huge)
     redis.call('HSET', state_key(url), 'wake', text(rest))
+    redis.call('HDEL', state_key(url), 'plain')
     answer = {'noted', text(now)}
   elseif told > now or (not force and (mine[2] or killer) and allowed > now) then
     answer = {'too_early', text(math.max(told, force and 0 or allowed))}
@@ -44,6 +45,7 @@ for i = 4, #ARGV do
     sooner = true
     schedule_at(url, now, line)
     redis.call('HSET', state_key(url), 'held', text(due), 'won', 'manual', 'why', due_input('manual', 0))
+    redis.call('HDEL', state_key(url), 'plain')
     answer = {'due', text(now)}
   elseif in_line then
     answer = {'due', text(line and next_start_of(line, now) or due)}

@@ -21,5 +21,5 @@ end
 if nets > 1 then redis.call('HINCRBY', state_key(url), 'push_nets', -1)
 elseif nets == 1 then redis.call('HDEL', state_key(url), 'push_nets') end
 if wake then redis.call('HSET', state_key(url), 'push_wake', wake) end
-redis.call('HDEL', state_key(url), 'held', 'claim_part', 'claim_hosts')
+redis.call('HDEL', state_key(url), 'held', 'claim_part', 'claim_hosts', 'plain')
 return {text(now), was_due, redis.call('HGETALL', state_key(url))}

@@ -6,6 +6,7 @@
 
 #include "storage/feeds/feeds.hpp"
 #include "storage/ingest/ingest.hpp"
+#include "storage/queues/pushes.hpp"
 #include "tests/storage/store_fixture.hpp"
 
 namespace feedmill::unchanged_test {
@@ -60,6 +61,14 @@ class Unchanged : public test::StoreTest {
     return redis({"INFO", "commandstats"}).find("cmdstat_type:") != std::string::npos;
   }
 
+  /// Writes fields of the feed's state as scripts do, which then end `plain`.
+  void write_special(std::vector<std::string> fields) {
+    const std::string key = "state:feed:" + feed_url;
+    fields.insert(fields.begin(), {"HSET", key});
+    redis(fields);
+    redis({"HDEL", key, "plain"});
+  }
+
   std::string state(const std::string& field) { return redis({"HGET", "state:feed:" + feed_url, field}); }
   std::string due() { return redis({"ZSCORE", "schedule", feed_url}); }
 };
@@ -73,7 +82,7 @@ TEST_F(Unchanged, IsOneSmallScript) {
   for (std::size_t at = stats.find(":calls="); at != std::string::npos; at = stats.find(":calls=", at + 1)) {
     calls += std::stoul(stats.substr(at + 7));
   }
-  EXPECT_LE(calls, 3U + 7) << "CONFIG, INFO, EVALSHA and its commands: " << stats;
+  EXPECT_LE(calls, 3U + 8) << "CONFIG, INFO, EVALSHA and its commands: " << stats;
   EXPECT_EQ(redis({"OBJECT", "ENCODING", "state:feed:" + feed_url}), "listpack") << "PERFORMANCE F8";
 }
 
@@ -88,7 +97,7 @@ TEST_F(Unchanged, LeavesWhatTheLongWayLeaves) {
 
   claimed = claim_one();
   commit.claim = claimed.id;
-  redis({"HSET", key, "alone_deaths", "1"});
+  write_special({"alone_deaths", "1"});
   ASSERT_TRUE(takes_the_long_way([&] { send(commit); }));
   auto long_way = hash(key);
   EXPECT_NE(long_way["last_claim"], short_way.at("last_claim"));
@@ -122,13 +131,13 @@ struct Odd {
 TEST_F(Unchanged, GoesTheLongWayWhenAnythingIsOutOfTheOrdinary) {
   const std::string key = "state:feed:" + feed_url, gate = "state:host:example.org";
   const Odd rows[] = {
-      {"wake", {"HSET", key, "wake", "0"}},
-      {"a hint", {"HSET", key, "push_wake", "1 ping"}},
-      {"due because of a hint", {"HSET", key, "push_due", "99"}},
-      {"alone", {"HSET", key, "alone", "1"}},
-      {"deaths", {"HSET", key, "alone_deaths", "1"}},
-      {"held", {"HSET", key, "held", "5"}},
-      {"slots elsewhere", {"HSET", key, "claim_hosts", "other.org"}},
+      {"wake", {"wake", "0"}},
+      {"a hint", {"push_wake", "1 ping"}},
+      {"due because of a hint", {"push_due", "99"}},
+      {"alone", {"alone", "1"}},
+      {"deaths", {"alone_deaths", "1"}},
+      {"held", {"held", "5"}},
+      {"slots elsewhere", {"claim_hosts", "other.org"}},
       {"host is slow", {"HSET", gate, "slow", "2"}},
       {"host is closed", {"HSET", gate, "closed", "1"}},
       {"host is a string", {"SET", gate, "x"}},
@@ -137,7 +146,10 @@ TEST_F(Unchanged, GoesTheLongWayWhenAnythingIsOutOfTheOrdinary) {
   for (const Odd& row : rows) {
     settle();
     const Claim claimed = claim_one();
-    redis(row.change);
+    if (row.change.size() == 2)
+      write_special(row.change);
+    else
+      redis(row.change);
     const bool broken = row.change[0] == "SET";
     const Commit commit = not_modified(claimed);
     EXPECT_TRUE(takes_the_long_way([&] {
@@ -174,20 +186,65 @@ TEST_F(Unchanged, ObeysAWishAndAHostThatRecovers) {
   EXPECT_EQ(redis({"HGET", "state:host:example.org", "calm"}), "4");
 }
 
+// `plain` in the state spares a poll the reading of fields that are not there: each writer of one must end it.
+TEST_F(Unchanged, EveryWriterOfASpecialFieldEndsPlain) {
+  const std::vector<std::string> urls{feed_url};
+  const auto becomes_plain = [&](const Claim& claim) {
+    EXPECT_EQ(send(not_modified(claim)).result, Result::ok);
+    EXPECT_EQ(state("plain"), "1");
+  };
+  settle();
+  Claim claimed = claim_one();
+  EXPECT_EQ(state("plain"), "1") << "a claim alone changes nothing";
+  ASSERT_TRUE(Feeds(store).wake(urls, Milliseconds(0), true));
+  EXPECT_EQ(state("plain"), "(nil)") << "wake";
+  becomes_plain(claimed);
+
+  claimed = claim_one();
+  ASSERT_TRUE(Ingest(store).take_slot(claimed, "other.org", HostLimits{}, hours(1)));
+  EXPECT_EQ(state("claim_hosts"), "other.org");
+  EXPECT_EQ(state("plain"), "(nil)") << "a slot elsewhere";
+  becomes_plain(claimed);
+
+  claimed = claim_one();
+  ASSERT_TRUE(Pushes(store).ping(urls, Milliseconds(1000)));
+  EXPECT_EQ(state("plain"), "(nil)") << "a ping during the refresh";
+  EXPECT_EQ(send(not_modified(claimed)).result, Result::ok);
+  EXPECT_EQ(state("plain"), "(nil)") << "its hint waits for a fetch";
+  becomes_plain(claim_one());
+
+  claimed = claim_one();
+  ASSERT_TRUE(Feeds(store).pause(urls));
+  EXPECT_EQ(state("plain"), "(nil)") << "pause";
+  EXPECT_EQ(send(not_modified(claimed)).result, Result::ok);
+  EXPECT_EQ(state("plain"), "(nil)") << "still paused";
+}
+
+TEST_F(Unchanged, AnUnfinishedClaimCountsThoughTheFeedIsPlain) {
+  settle();
+  const Claim first = claim_one();
+  redis({"ZADD", "schedule", "XX", "1", feed_url});
+  const ClaimBatch taken = claim(worker_b);
+  ASSERT_EQ(taken.claims.size(), 1U);
+  EXPECT_TRUE(taken.claims[0].alone) << "SECURITY Q1: its first worker may have died of it";
+  EXPECT_EQ(state("plain"), "(nil)");
+  EXPECT_EQ(send(not_modified(first)).result, Result::stale);
+}
+
 TEST_F(Unchanged, LeavesPartsThatWereWrittenToTheLongWay) {
   settle();
   const Claim claimed = claim_one();
-  redis({"HSET", "state:feed:" + feed_url, "claim_part", "1"});
+  write_special({"claim_part", "1"});
   EXPECT_EQ(send(not_modified(claimed)).result, Result::dup);
   EXPECT_EQ(state("claim"), claimed.id) << "its last part has not come";
 }
 
 TEST_F(Unchanged, ForgetsAHintOnlyAsAClaimAnswersIt) {
   settle();
-  redis({"HSET", "state:feed:" + feed_url, "push_hint", "1 ping"});
+  write_special({"push_hint", "1 ping"});
   const Claim claimed = claim_one();
   EXPECT_EQ(state("push_hint"), "(nil)") << "the fetch answers it";
-  redis({"HSET", "state:feed:" + feed_url, "push_hint", "2 ping"});
+  write_special({"push_hint", "2 ping"});
   EXPECT_EQ(send(not_modified(claimed)).result, Result::ok);
   EXPECT_EQ(state("push_hint"), "2 ping") << "this one came after the fetch had begun";
 }

@@ -20,7 +20,7 @@ std::chrono::sys_seconds seconds_of(Milliseconds now) {
   return std::chrono::sys_seconds(std::chrono::duration_cast<std::chrono::seconds>(now));
 }
 
-constexpr Milliseconds most_for_all = std::chrono::hours(1);  // as in host.lua
+constexpr Milliseconds most_for_all = std::chrono::hours(1);  // as in answers.lua
 
 bool is_usual(unsigned port) {
   return port == 80 || port == 443;

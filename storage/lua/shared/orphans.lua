@@ -20,7 +20,7 @@ local function pause_feed(url, state, now, won)
   redis.call('ZREM', schedule_key, url)
   if line then leave_line(url, line) end
   redis.call('HSET', state_key(url), 'state', 'paused', 'before_pause', state, 'paused_due', text(due or now), 'won', won)
-  redis.call('HDEL', state_key(url), 'held', 'wake')
+  redis.call('HDEL', state_key(url), 'held', 'wake', 'plain')
   count_state(url, state, 'paused', now)
 end
 

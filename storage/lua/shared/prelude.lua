@@ -8,6 +8,7 @@ local function state_key(url) return prefix .. 'state:feed:' .. url end
 local function host_key(host) return prefix .. 'state:host:' .. host end
 local workers_key = prefix .. 'state:workers'
 local function worker_key(worker) return prefix .. 'state:worker:' .. worker end
+local minute_ms, day_ms = 60000, 24 * 3600 * 1000
 
 -- A whole number as text without an exponent: tostring() loses milliseconds. %d takes half the time of %.0f, but cannot
 -- print an infinite score.
@@ -65,12 +66,14 @@ local overdue_ms = 2000
 -- The server of a canonical URL: its host, plus ":port" unless that is 80 or 443.
 local function server_of(url)
   local authority = string.match(url, '^%a+://([^/?#]*)') or ''
+  if not string.find(authority, ':', 1, true) then return authority end
   local host, port = string.match(authority, '^(.*):(%d+)$')
   return (port == '80' or port == '443') and host or authority
 end
 
 -- The host of a gate: the gates of all its ports share slots and spacing (HTTP H1).
 local function host_of_gate(gate)
+  if not string.find(gate, ':', 1, true) then return gate end
   if string.find(gate, '^group:') or string.find(gate, '^hub:') then return gate end
   return string.match(gate, '^(.*[^:]):%d+$') or gate
 end
@@ -89,11 +92,12 @@ local function gate_of_server(server)
 end
 local function gate_of(url) return gate_of_server(server_of(url)) end
 
--- Whether a served answer leaves nothing to record (note_answer of host.lua): circuit closed, usual pace, no quota
+-- Whether a served answer leaves nothing to record (note_answer of answers.lua): circuit closed, usual pace, no quota
 -- known or reported, no recent failures, and for a document, already known to serve. Also returns whether feeds wait in
 -- the host's line.
 local function nothing_to_note(key, marks, now)
-  local flags, egress, gap = string.match(marks, '^(%w*) ?(%S*) ?(%d*)')
+  local flags, egress, gap = '', '', ''
+  if marks ~= '' then flags, egress, gap = string.match(marks, '^(%w*) ?(%S*) ?(%d*)') end
   local gate = redis.pcall('HMGET', key, 'closed', 'slow', 'served_at', 'q:' .. (egress ~= '' and egress or '-'), 'window',
                            'waiting')
   if gate.err or gate[1] or gate[2] or gate[4] or gate[5] or (tonumber(gap) or 0) >= 1000 then return false end

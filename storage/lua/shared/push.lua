@@ -78,6 +78,7 @@ local function due_by(url, now, at, code, net)
   local is = redis.call('HMGET', state_key(url), 'claim', 'push_wake', 'not_before', 'state', 'push_due', 'push_hint',
                         'held')
   if not due or is[4] == 'quarantined' then return nil, false end
+  redis.call('HDEL', state_key(url), 'plain')
   at = math.max(at, tonumber(is[3]) or 0)
   local hinted = is[6] and tonumber(string.match(is[6], '^(%d+)'))
   if not net and not (hinted and hinted <= at) then
