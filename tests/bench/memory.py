@@ -24,6 +24,7 @@ import sys
 import tempfile
 import threading
 import time
+import zlib
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BASELINE = pathlib.Path(__file__).with_name("memory.json")
@@ -39,7 +40,7 @@ class Redis:
     """One connection; commands in pipelines."""
 
     def __init__(self, path):
-        for _ in range(500):
+        for _ in range(3000):
             self.socket = socket.socket(socket.AF_UNIX)
             try:
                 self.socket.connect(path)
@@ -78,8 +79,8 @@ class Redis:
         return int(self("INFO", "memory").split(b"used_memory:")[1].split()[0])
 
 
-def generated(number, posts):
-    """A feed of short posts with one text, as most blogs have; the same for the same number."""
+def generated_items(number, posts):
+    """Short posts with one text, as most blogs have; the same for the same number."""
     some = random.Random(number)
     words = ["".join(some.choice("abcdefghijklmnoprstuvw") for _ in range(some.randint(2, 11))) for _ in range(400)]
     items = []
@@ -90,20 +91,40 @@ def generated(number, posts):
                      f"<guid>{address}</guid><author>a@b.example (Ann Other)</author><category>{some.choice(words)}</category>"
                      f"<pubDate>{some.randint(1, 28):02} Nov 2026 10:{i % 60:02}:00 GMT</pubDate>"
                      f"<description><![CDATA[{text}]]></description></item>")
+    return items
+
+
+def document(number, items):
     return (f"<rss version='2.0'><channel><title>Blog {number}</title><link>https://blog{number}.example/</link>"
             f"<description>One of many</description>{''.join(items)}</channel></rss>").encode()
+
+
+def generated(number, posts):
+    return document(number, generated_items(number, posts))
 
 
 class Publisher(http.server.ThreadingHTTPServer):
     request_queue_size = 1000
 
-    def __init__(self, documents):
+    def __init__(self, documents, validators=False):
+        """`documents` by path and, with `validators`, their entity tags; both may change while it runs."""
+        self.validators = validators
+        publisher = self
+
         class Handler(http.server.BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
 
             def do_GET(self):
                 body = documents[self.path]
+                tag = f'"{zlib.crc32(body)}"'
+                if publisher.validators and self.headers["If-None-Match"] == tag:
+                    self.send_response(304)
+                    self.send_header("ETag", tag)
+                    self.end_headers()
+                    return
                 self.send_response(200)
+                if publisher.validators:
+                    self.send_header("ETag", tag)
                 self.send_header("Content-Type", "application/json" if self.path.endswith(".json") else "application/xml")
                 self.send_header("Content-Length", str(len(body)))
                 self.end_headers()
@@ -117,12 +138,12 @@ class Publisher(http.server.ThreadingHTTPServer):
 
 
 class Server:
-    """A Redis of this run's own."""
+    """A Redis of this run's own; `under`: the command that runs it, as valgrind does."""
 
-    def __init__(self, directory, arguments):
+    def __init__(self, directory, arguments, under=()):
         self.path = f"{directory}/{len(arguments)}.sock"
-        self.process = subprocess.Popen(["redis-server", "--port", "0", "--unixsocket", self.path, "--save", "", "--dir",
-                                         directory, *arguments], stdout=subprocess.DEVNULL)
+        self.process = subprocess.Popen([*under, "redis-server", "--port", "0", "--unixsocket", self.path, "--save", "",
+                                         "--dir", directory, *arguments], stdout=subprocess.DEVNULL)
         self.redis = Redis(self.path)
 
     def __enter__(self):

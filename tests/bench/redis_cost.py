@@ -6,20 +6,35 @@ column compares the last with the first. Needs nothing but a build and redis-ser
     scripts/build release feedmill feedmill_sample_publisher
     [FEEDMILL_SIGNALS_CONTENT=true] tests/bench/redis_cost.py [--feeds 2000] [--hosts 400] [--rounds 1] [--build DIR]...
                                                               [--workers 1]...
+
+Redis' instructions in user space, counted by valgrind, for one feed of 29 posts: its first fetch, a poll answered with
+304, one with the same body, one with a new and an edited post; a run without due feeds is subtracted. Then for a
+commit that is stale. The machine and its load hardly matter:
+    tests/bench/redis_cost.py --instructions FEEDMILL [--feeds 300] [--loose]
+                              hashes as the private server stores them; --loose: as Redis does by default
+    tests/bench/redis_cost.py --check FEEDMILL       fails if they are 5 % above redis_cost.json
+    tests/bench/redis_cost.py --update FEEDMILL      writes redis_cost.json
 """
 
 import argparse
 import contextlib
+import hashlib
+import json
 import os
 import pathlib
 import re
+import shutil
 import signal
 import statistics
 import subprocess
+import sys
 import tempfile
 import time
 
 import memory
+
+BASELINE = pathlib.Path(__file__).with_name("redis_cost.json")
+MOST = 1.05  # how many commits reach Redis together depends on the machine a little
 
 
 class Redis(memory.Redis):
@@ -52,7 +67,12 @@ def main():
     options.add_argument("--rounds", type=int, default=1)
     options.add_argument("--build", type=pathlib.Path, action="append")
     options.add_argument("--workers", type=int, action="append", help="processes at once (default: 1)")
+    options.add_argument("--loose", action="store_true", help="with --instructions: hashes with Redis' own limits")
+    for flag in ("--instructions", "--check", "--update"):
+        options.add_argument(flag, type=pathlib.Path)
     given = options.parse_args()
+    if feedmill := given.instructions or given.check or given.update:
+        return counted(feedmill, given)
     builds = given.build or [pathlib.Path(__file__).resolve().parents[2] / "build/release"]
     sides = [(build, workers) for build in builds for workers in given.workers or [1]]
     for hosts in dict.fromkeys([given.hosts or max(given.feeds // 5, 1), 1]):
@@ -62,6 +82,108 @@ def main():
             middle = [statistics.median(row[i][name] for row in found) for i in range(len(sides))]
             share = f"  x {middle[-1] / middle[0]:.2f}" if len(sides) > 1 else ""
             print(f"  {name:42}" + "".join(f"{value:9.1f}" for value in middle) + share)
+    return 0
+
+
+def counted(feedmill, given):
+    """Prints Redis' instructions a feed; compares them with the baseline, or writes it."""
+    if shutil.which("valgrind") is None or shutil.which("redis-server") is None:
+        print("skipped: valgrind or redis-server is not installed")
+        return 77
+    now = instructions(feedmill, given.feeds if given.instructions else 150, [] if given.loose else memory.LISTPACK)
+    before = json.loads(BASELINE.read_text()) if given.check else {}
+    for name, value in now.items():
+        print(f"{name:28}{value:12,}" + (f"  {value / before[name] - 1:+.1%}" if name in before else ""))
+    if given.update:
+        BASELINE.write_text(json.dumps(now, indent=1) + "\n")
+    worse = [name for name, value in now.items() if value > MOST * before.get(name, value)]
+    if worse:
+        print(f"more than {MOST - 1:.0%} above {BASELINE.name}: {', '.join(worse)}; if that is worth it, --update")
+    return 1 if worse else 0
+
+
+def edited(items):
+    """With one new and one edited post; the oldest is dropped."""
+    new, changed = (re.sub("https://blog[^<]*", lambda address: address[0] + "-new", items[0]),
+                    items[3].replace("<p>", "<p>Edited: ", 1))
+    return [new, *items[:3], changed, *items[4:-1]]
+
+
+def instructions(feedmill, feeds, arguments):
+    """Instructions of redis-server in user space by scenario, a feed."""
+    posts = {f"/{i}.xml": memory.generated_items(i, 29) for i in range(feeds + 1)}
+    documents = {path: memory.document(i, items) for i, (path, items) in enumerate(posts.items())}
+    with tempfile.TemporaryDirectory() as directory:
+        valgrind = ["valgrind", "-q", "--tool=callgrind", f"--callgrind-out-file={directory}/counts"]
+        with memory.Server(directory, ["--hz", "1", *arguments], valgrind) as server:
+            publisher = memory.Publisher(documents)
+            environment = {**os.environ, "FEEDMILL_REDIS_URL": f"unix://{server.path}", "HOME": directory,
+                           "FEEDMILL_EGRESS_ALLOW": "127.0.0.0/8:1024-65535", "FEEDMILL_IMPORT_RATE": "0",
+                           "FEEDMILL_HOST_SPACING": "0ms", "FEEDMILL_ADMIN_LISTEN": "off", "FEEDMILL_DELIVER": "false",
+                           "FEEDMILL_LANES": "64", "FEEDMILL_CATCH_UP_RATE": "0"}
+
+            def call(*words):
+                subprocess.run([feedmill, *words], env=environment, check=True, stdout=subprocess.DEVNULL,
+                               stderr=subprocess.DEVNULL)
+
+            def add(numbers):
+                urls = pathlib.Path(directory, "urls")
+                urls.write_text("".join(f"http://h{i}.localhost:{publisher.server_port}/{i}.xml\n" for i in numbers))
+                call("import", str(urls))
+
+            def make_due():
+                call("refresh", "--all", "--defer", "--ignore-floor")
+
+            dumps = 0
+
+            def since_last():
+                """Instructions since the last call."""
+                nonlocal dumps
+                dumps += 1
+                subprocess.run(["callgrind_control", "--dump", str(server.process.pid)], check=True,
+                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+                text = pathlib.Path(f"{directory}/counts.{dumps}").read_text()
+                return int(re.search(r"^(?:totals|summary): (\d+)", text, re.M).group(1))
+
+            def cost(work):
+                since_last()
+                work()
+                return since_last()
+
+            def poll():
+                call("run", "--once")
+
+            # A feed of its own loads the scripts.
+            add([feeds])
+            poll()
+            make_due()
+            poll()
+            empty = cost(poll)
+            add(range(feeds))
+            found = {"first fetch": cost(poll)}
+            make_due()
+            found["same body"] = cost(poll)
+            publisher.validators = True
+            make_due()
+            poll()
+            make_due()
+            found["not modified"] = cost(poll)
+            documents.update({path: memory.document(i, edited(items)) for i, (path, items) in enumerate(posts.items())})
+            make_due()
+            found["one new, one edited"] = cost(poll)
+            publisher.shutdown()
+            each = {name: round((value - empty) / feeds) for name, value in found.items()}
+            return {**each, "stale commit": stale_commit(server.redis, feedmill, cost)}
+
+
+def stale_commit(redis, feedmill, cost):
+    """Instructions of a commit whose claim has ended."""
+    texts = (feedmill.parent / "generated/storage/lua/scripts.cpp").read_text()
+    text = re.search(r'const char\* const commit = R"lua\((.*?)\)lua"', texts, re.S).group(1)
+    redis("SCRIPT", "LOAD", text)
+    call = ("EVALSHA", hashlib.sha1(text.encode()).hexdigest(), 2, "schedule", "", "", "http://h0.localhost/", "none", 1,
+            "", 0)
+    return round((cost(lambda: redis.all([call] * 200)) - cost(lambda: None)) / 200)
 
 
 def run(build, workers, feeds, hosts):
@@ -176,4 +298,4 @@ def measure(build, workers, redis, path, urls, directory):
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())
