@@ -21,7 +21,7 @@ std::optional<SubscriptionPage> subscriptions_after(const ApiReading& reading, c
   std::string uid = after.empty() ? "" : after.substr(space + 1);
   SubscriptionPage page;
   std::size_t taken = 0;
-  // Takes what is left of the channel; false if the page is full.
+  // Adds the channel's next feeds; false if the page is full.
   const auto take = [&] {
     auto feeds = channel_feed_page(reading, uid, url, most - taken);
     page.next = cursor_behind(uid, url);
@@ -31,7 +31,7 @@ std::optional<SubscriptionPage> subscriptions_after(const ApiReading& reading, c
     page.parts.push_back({uid, std::move(feeds->names)});
     return feeds->next.is_null() && taken < most;
   };
-  if (!url.empty() && !take()) return page;  // without a feed, the cursor is behind the whole channel
+  if (!url.empty() && !take()) return page;  // a cursor without a feed: the whole channel was listed
   for (std::size_t channels = 0; channels < most_channels;) {
     const NamePage names = channel_page(reading, user, uid, most_channels - channels);
     channels += names.names.size();

@@ -24,7 +24,7 @@ namespace json = boost::json;
 constexpr std::size_t enough_entries = 1'000;    // examined for a page, even if few match
 constexpr std::size_t longest_feed_title = 512;  // bytes; it is repeated with each entry
 
-/// What entries tell of their feed.
+/// The object `feed` of an entry.
 json::object feed_of_entry(const std::string& url, const Fields& fields) {
   const std::string_view image = field_of(fields, "image");
   return {{"url", url},

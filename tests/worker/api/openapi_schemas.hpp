@@ -140,7 +140,7 @@ inline void describe_feeds(json::object& schemas) {
   schemas["StoredFeedFields"] = {{"type", "object"},
                                  {"description", "the fields of a feed as they are stored: each is a string"},
                                  {"properties", std::move(texts)}};
-  // What show_json() adds to list_json(), whose members are described by hand. A null stands for a text, except here:
+  // Members that show_json() adds; those of list_json() are described by hand. Null is a text, with these exceptions:
   const auto kind_instead_of_null = [](std::string_view name) {
     if (name == "why") return "array";
     return name == "hints" || name == "settings" ? "object" : "string";
