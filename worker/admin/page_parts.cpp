@@ -296,10 +296,10 @@ p { margin: 0 0 .5rem; }
 code { font: .9em ui-monospace, SFMono-Regular, Menlo, "Liberation Mono", monospace; }
 header { display: flex; flex-wrap: wrap; align-items: baseline; gap: .2rem 1.5rem; padding: 1rem 0 .8rem; }
 .brand { margin: 0; }
-.again { margin: 0 0 0 auto; order: 1; font-size: .85rem; color: var(--soft); }
+.again { margin: 0; flex-basis: 100%; text-align: right; font-size: .85rem; color: var(--soft); }
 .brand bdi { color: var(--soft); margin-left: .35rem; }
 header ul, .chips { list-style: none; margin: 0; padding: 0; }
-header ul { display: flex; gap: 1.1rem; }
+header ul { display: flex; flex-wrap: wrap; gap: 0 1.1rem; }
 header li a { display: inline-block; padding: .25rem 0; text-decoration: none; }
 header a[aria-current] { color: var(--ink); font-weight: 600; box-shadow: 0 2px 0 var(--link); }
 footer { color: var(--soft); font-size: .85rem; margin-top: 2rem; }
