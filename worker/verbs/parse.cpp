@@ -106,7 +106,7 @@ std::string answer_request(const std::string& request) {
   }
   const auto line = read_command_line(arguments, parse_alone);
   if (line.has_error()) return answer(line.error().exit, "", "feedmill: " + line.error().text + "\n");
-  if (line->version || line->given.truth("pipe") || line->given.text("FILE") == "-") {
+  if (line->given.truth("pipe") || line->given.text("FILE") == "-") {
     return answer(exits::usage, "", "feedmill: " + name + ": a request names a FILE\n");
   }
   try {
