@@ -119,7 +119,7 @@ void VerbReader::take_columns(Arguments& line) {
   const bool has_limit = std::ranges::find(verb.fields, "limit", &OperationField::name) != verb.fields.end();
   if (!has_limit) take_flag(fields::rows, line);
   columns_field_ = fields::many(
-      fields::one_of(fields::option("--columns", "NAME,...", "Columns to print, in this order"), column_names_));
+      fields::one_of(fields::option("--columns", "NAME,...", "Columns to print, in the given order"), column_names_));
   const auto read = [this](const std::string& text) {
     std::string_view rest = text;
     do {
