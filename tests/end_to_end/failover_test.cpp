@@ -221,7 +221,7 @@ TEST_F(Failover, OfAKilledPrimaryLosesNoPostAndIsLoggedOnce) {
 }
 
 /// A server gets replicas and sentinels, and its workers are switched over to them one by one
-/// (docs/PAST_ONE_MACHINE.md).
+/// (docs/SCALING.md).
 TEST_F(Failover, IsPreparedWhileWorkersKeepRunning) {
   const std::size_t first = redis.primary();
   world.environment["FEEDMILL_REDIS_URL"] = redis.node(first).url();

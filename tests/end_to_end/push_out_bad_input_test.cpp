@@ -1,5 +1,5 @@
-// How the hub handles wrong or hostile requests and callbacks, clock steps and an unavailable Redis: docs/PUSH_OUT.md,
-// "What it answers to bad requests" (WEBSUB §10).
+// How the hub handles wrong or hostile requests and callbacks, clock steps and an unavailable Redis: docs/PUSH_OUT.md
+// (WEBSUB §10).
 #include <algorithm>
 #include <atomic>
 #include <chrono>
