@@ -1,7 +1,7 @@
 # Holds docs/ to the code. Fails, with file and line,
 #   - when an id is cited that has no row in docs/rules/<page>.md, or a row that nobody cites,
 #   - when a row names no test, or docs/rules/, docs/THREATS.md or docs/READING.md one that does not exist,
-#   - when a row of docs/READING.md names no test, or a document without its .json.
+#   - when a row or item of docs/READING.md names no test, or a document without its .json.
 # A citation is the page and one or more ids: "HTTP P4", "SECURITY Q1–Q3, §10". It may go on in the next line of a
 # comment. A section of an RFC is none, for no page is called so.
 #   cmake -D SOURCE_DIR=… -P tests/rules.cmake
@@ -139,12 +139,24 @@ function(judge_proof name objection)
   set(${objection} "${said}" PARENT_SCOPE)
 endfunction()
 
-# Whether a line is a row of a table that must name a test: not a heading, not the line below it.
-function(is_claim line result)
-  set(${result} FALSE PARENT_SCOPE)
-  if(line MATCHES "^[|]" AND NOT line MATCHES "[|] test [|]$|^[|]---")
-    set(${result} TRUE PARENT_SCOPE)
-  endif()
+# The numbers of a page's rows and items, from its first section on, that name no test. The heading of a table need not.
+function(untested_in text result)
+  lines_of("${text}" lines)
+  set(number 0)
+  set(section FALSE)
+  set(untested "")
+  foreach(line IN LISTS lines)
+    math(EXPR number "${number} + 1")
+    proofs_in("${line}" names)
+    if(line MATCHES "^## ")
+      set(section TRUE)
+    elseif(line MATCHES "^[|]---")
+      list(POP_BACK untested)
+    elseif(section AND line MATCHES "^([|] |- )" AND NOT names)
+      list(APPEND untested ${number})
+    endif()
+  endforeach()
+  set(${result} "${untested}" PARENT_SCOPE)
 endfunction()
 
 # Appends the ids of a page's rows to ROWS, and what is wrong with them to WRONG.
@@ -231,12 +243,8 @@ foreach(bad IN ITEMS "`A.C`" "(../tests/data/atom/missing.xml)" "(../tests/data/
     message(FATAL_ERROR "rules: '${bad}' passed as a proof")
   endif()
 endforeach()
-foreach(line IN ITEMS "| rule | test |" "|---|---|" "text")
-  is_claim("${line}" claim)
-  expect("'${line}' as a claim" "${claim}" FALSE)
-endforeach()
-is_claim("| rule | – |" claim)
-expect("a row as a claim" "${claim}" TRUE)
+untested_in("- a\n## b\n| rule |\n|---|\n| c <!-- `Ab.Cd` --> |\n| d |\ntext\n- e <!-- `Ab.Cd` -->\n- f\n" untested)
+expect("rows and items without a test" "${untested}" "6;9")
 set(rows "")
 set(wrong "")
 rows_in(HTTP "| id | rule | test |\n|---|---|---|\n| P1 | one | `A.B` |\n| P1 | again | |\n| P2 | two |\n" rows wrong)
@@ -331,13 +339,15 @@ function(check_page page each least)
   lines_of("${text}" lines)
   set(number 0)
   set(proofs 0)
+  if(each)
+    untested_in("${text}" untested)
+    foreach(claim IN LISTS untested)
+      string(APPEND bad "\n  docs/${page}.md:${claim}: names no test")
+    endforeach()
+  endif()
   foreach(line IN LISTS lines)
     math(EXPR number "${number} + 1")
     proofs_in("${line}" names)
-    is_claim("${line}" claim)
-    if(each AND claim AND NOT names)
-      string(APPEND bad "\n  docs/${page}.md:${number}: the row names no test")
-    endif()
     foreach(name IN LISTS names)
       math(EXPR proofs "${proofs} + 1")
       judge_proof("${name}" objection)
