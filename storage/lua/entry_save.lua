@@ -42,7 +42,7 @@ else
   redis.call('ZADD', sort, 'XX', score, id)
 end
 redis.call('HINCRBY', state_key(url), 'bytes', tonumber(bytes) - tonumber(mine[2] or 0))
-if redis.call('HEXISTS', state_key(url), 'texts') == 1 then  -- the next commit drops texts (RELIABILITY L34)
+if redis.call('HGET', state_key(url), 'texts') then  -- the next commit drops texts (RELIABILITY L34)
   redis.call('HSET', state_key(url), 'texts', redis.call('ZCARD', sort))
 end
 local became = created and 'created' or 'modified'

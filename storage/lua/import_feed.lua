@@ -136,7 +136,7 @@ local state, feed, events = take_list(), take_list(), take_list()
 if #feed > 0 then redis.call('HSET', feed_key(url), unpack(feed)) end
 redis.call('HSET', state_key(url), unpack(state))
 redis.call('HDEL', state_key(url), 'removing', 'leaving', 'line')
-if redis.call('HEXISTS', state_key(url), 'texts') == 1 then  -- new numbers may change the order (RELIABILITY L34)
+if redis.call('HGET', state_key(url), 'texts') then  -- new numbers may change the order (RELIABILITY L34)
   redis.call('HSET', state_key(url), 'texts', redis.call('ZCARD', sort_key(url)))
 end
 redis.call('ZREM', imports_key, url)

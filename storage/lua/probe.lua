@@ -20,7 +20,7 @@ local calls = {
   {'XREADGROUP', 'GROUP', 'g', 'c', 'STREAMS', any_key, '>'}, {'XTRIM', any_key, 'MINID', '0'},
   {'ZADD', any_key, '1', 'v'}, {'ZCOUNT', any_key, '0', '1'}, {'ZRANGE', any_key, '0', '0'}, {'ZINTERCARD', '1', any_key},
   {'ZRANGEBYSCORE', any_key, '0', '1'}, {'ZREM', any_key, 'v'}, {'ZREMRANGEBYRANK', any_key, '0', '0'},
-  {'ZREMRANGEBYSCORE', any_key, '0', '1'}, {'ZREVRANGE', any_key, '0', '0'}, {'ZSCORE', any_key, 'v'}
+  {'ZREMRANGEBYSCORE', any_key, '0', '1'}, {'ZREVRANGE', any_key, '0', '0'}, {'ZREVRANK', any_key, 'v'}, {'ZSCORE', any_key, 'v'}
 }
 if ARGV[3] == 'scan' then
   for _, call in ipairs({{'SCAN', '0'}, {'HSCAN', any_key, '0'}, {'ZSCAN', any_key, '0'}}) do calls[#calls + 1] = call end

@@ -261,7 +261,7 @@ for i = 1, #ids, 2 do
       end
       local newer = stored - rank - (i + 1) / 2
       if textless_from and newer >= textless_from and
-         (redis.call('HEXISTS', id, 'content') == 1 or redis.call('HEXISTS', id, 'summary') == 1) then
+         (redis.call('HGET', id, 'content') or redis.call('HGET', id, 'summary')) then
         find('L34', 'texts.left', url, {feed_state, id}, 'the entry has texts, and ' .. newer .. ' posts are newer; those from ' ..
              mine[12] .. ' on have none', {hset(feed_state, 'texts', mine[12], text(stored))})
         textless_from = nil  -- one is enough: the next commit looks at all
