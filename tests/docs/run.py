@@ -298,7 +298,7 @@ class Documents:
 
     def run_block(self, world, block):
         options = [option.strip() for option in block.says.split(",")[1:]]
-        tool = next((word for word in ("curl", "jq", "node") if re.search(rf"\b{word} ", block.text)
+        tool = next((word for word in ("curl", "jq", "node", "go") if re.search(rf"\b{word} ", block.text)
                      and not shutil.which(word)), None)
         if re.search("python3|consumer.py", block.text) and subprocess.run(["/usr/bin/python3", "-c", "import redis"],
                                                       capture_output=True).returncode != 0:
