@@ -374,7 +374,10 @@ constexpr std::array rows{
            [](auto& s) { return std::tie(s.document.listed, s.trim.kept); }>("retention"),
     flag<&S::trim, &LastTrim::unfinished>("untrimmed"),
     Row{"texts", [](const S& s) { return s.trim.texts ? std::to_string(*s.trim.texts) : std::string(); },
-        [](const std::string& value, S& s) { s.trim.texts = leading_number<std::uint64_t>(value); },
+        [](const std::string& value, S& s) {
+          s.trim.texts.reset();
+          if (!value.empty()) s.trim.texts = leading_number<std::uint64_t>(value);
+        },
         same<&S::trim, &LastTrim::texts>},
     text<&S::settings>("settings"),
     Row{"walk", [](const S& s) { return walk_text(s.older.walk); },

@@ -46,7 +46,7 @@ class Store:
         if kind == "hash":
             fields = whole(pairs(call("HGETALL", key)))
             if key == b"meta:store":  # figures that the leader may not have stored yet
-                for name in (b"claimed", b"oldest_success"):
+                for name in (b"claimed", b"differing", b"oldest_success"):
                     fields.pop(name, None)
             return sorted(f"{text_of(field)} = {text_of(value)}" for field, value in fields.items())
         records = call("XRANGE", key, "-", "+")

@@ -933,7 +933,8 @@ TEST_F(Partitions, HaveChannelsTogether) {
     EXPECT_EQ(call("POST", "/feed/resume?url=" + percent_encoded(url)).at("result"), "resumed");
   const json::object titled{{"url", urls[0]}, {"channel", "anna/news"}, {"title", "Mine"}};
   EXPECT_EQ(call("POST", "/feeds", json::serialize(titled)).at("result"), "present");
-  for (const json::value& row : call("GET", "/feeds?user=anna&limit=50").at("feeds").as_array())
+  const auto of_anna = call("GET", "/feeds?user=anna&limit=50");
+  for (const json::value& row : of_anna.at("feeds").as_array())
     EXPECT_EQ(row.at("custom_title"), row.at("url").as_string() == urls[0] ? json::value("Mine") : json::value());
   EXPECT_EQ(call("GET", "/channel/entries?channel=anna/none").at("reason"), "no_such_channel");
 

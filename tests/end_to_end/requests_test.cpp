@@ -156,7 +156,8 @@ TEST(RequestsOfPrograms, WithTheLastReleasesUsersTheWorkerNamesMissingGrants) {
   const std::string before = all_of(world);
   const Finished done = world.run({"run", "--once"});
   EXPECT_EQ(done.exit, 78);
-  const std::string granting = "+blpop +sscan +xdel +memory|usage +xgroup|setid &request_* &notifications:*";
+  const std::string granting =
+      "+blpop +sscan +xdel +memory|usage +xgroup|setid +zintercard +zrevrank &request_* &notifications:*";
   EXPECT_EQ(granted_in(done.err), granting) << done.err;
   const Finished verb = world.run({"verify", "--repair", "--redis", world.redis.url_of("feedmill_admin")});
   EXPECT_EQ(verb.exit, 78) << verb.err;

@@ -39,6 +39,7 @@ class MemoryUseTest : public test::StoreTest {
     redis({"SCRIPT", "FLUSH", "SYNC"});
     redis({"CLIENT", "KILL", "TYPE", "normal"});
     const std::string info = redis({"INFO", "memory"});
+    EXPECT_TRUE(store.open());
     const auto figure = [&](const std::string& name) {
       return std::stoull(info.substr(info.find(name) + name.size()));
     };

@@ -30,10 +30,10 @@ constexpr std::array guessed_verbs{
     VerbGuesses{"channel", "channels category categories folder folders tag tags group groups"},
     VerbGuesses{"channel order", "sort move reorder"},
     VerbGuesses{"channel feeds", "show follow subscribe"},
-    VerbGuesses{"channel timeline", "show posts entries items unread", "inbox timelines unread"},
+    VerbGuesses{"channel timeline", "show posts entries items", "inbox timelines unread"},
     VerbGuesses{"channel read", "mark", "mark mark-read"},
     VerbGuesses{"channel unread", "", "mark-unread"},
-    VerbGuesses{"channel unread-count", "count counts counters unread", "count counts counters unread"},
+    VerbGuesses{"channel unread-count", "count counts counters", "count counts counters unread"},
     VerbGuesses{"notify", "notification notifications"},
     VerbGuesses{"notify rules", "rule add create watch", "rule"},
     // Pushing out

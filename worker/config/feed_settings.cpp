@@ -64,8 +64,11 @@ std::string show_bytes(const std::optional<std::uint64_t>& bytes) {
 }
 
 std::string read_texts(std::string_view text, std::optional<std::uint64_t>& into) {
-  into = FeedSettings::all_texts;
-  std::string remedy = text == "all" ? "" : read_count<0, FeedSettings::all_texts>(text, into);
+  if (text == "all") {
+    into = FeedSettings::all_texts;
+    return "";
+  }
+  const std::string remedy = read_count<0, FeedSettings::all_texts>(text, into);
   return remedy.empty() ? remedy : remedy + ", or all";
 }
 

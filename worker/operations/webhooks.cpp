@@ -373,7 +373,7 @@ OperationOutcome show(const OperationContext& context, const OperationValues& gi
   OperationOutcome outcome{.rows = {row_of(webhook, answered(context.store.now()))}};
   if (webhook.withheld > 0 && !webhook.with_private) {
     outcome.notes.push_back(fmt::format(
-        "{} event{} of private feeds {} withheld; to send later ones: feedmill webhook set {} private=true",
+        "{} event{} of private feeds {} withheld; to send later ones: feedmill webhook set {} private=yes",
         webhook.withheld, webhook.withheld == 1 ? "" : "s", webhook.withheld == 1 ? "was" : "were", webhook.id));
   }
   return outcome;

@@ -221,10 +221,10 @@ TEST_F(WebhookVerbs, ShowReportsWithheldEvents) {
   const Outcome shown = feedmill({"webhook", "show", id, "--json"});
   EXPECT_EQ(shown.row().at("withheld").to_number<int>(), 3);
   EXPECT_NE(shown.err.find("3 events of private feeds were withheld; to send later ones: feedmill webhook set " + id +
-                           " private=true"),
+                           " private=yes"),
             std::string::npos)
       << shown.err;
-  ASSERT_EQ(feedmill({"webhook", "set", id, "private=true"}).exit, 0);
+  ASSERT_EQ(feedmill({"webhook", "set", id, "private=yes"}).exit, 0);
   EXPECT_EQ(feedmill({"webhook", "show", id}).err, "");
 }
 
