@@ -1,7 +1,8 @@
 # Holds docs/ to the code. Fails, with file and line,
 #   - when an id is cited that has no row in docs/rules/<page>.md, or a row that nobody cites,
-#   - when a row names no test, or docs/rules/, docs/THREATS.md or docs/READING.md one that does not exist,
-#   - when a row or item of docs/READING.md names no test, or a document without its .json.
+#   - when a row names no test, or docs/rules/, docs/THREATS.md, docs/GUARANTEES.md or docs/READING.md one that does not
+#     exist,
+#   - when a row or item of docs/GUARANTEES.md or docs/READING.md names no test, or a document without its .json.
 # A citation is the page and one or more ids: "HTTP P4", "SECURITY Q1–Q3, §10". It may go on in the next line of a
 # comment. A section of an RFC is none, for no page is called so.
 #   cmake -D SOURCE_DIR=… -P tests/rules.cmake
@@ -330,7 +331,7 @@ if(count LESS 900)
   string(APPEND wrongs "\n  only ${count} citations were found: has their form changed?")
 endif()
 
-# --- docs/THREATS.md, docs/READING.md --------------------------------------------------------------------------------
+# --- docs/THREATS.md, docs/GUARANTEES.md, docs/READING.md -----------------------------------------------------------
 
 # Checks what a page names; every row must name a test if EACH is TRUE. LEAST: how many it names at least.
 function(check_page page each least)
@@ -363,6 +364,7 @@ function(check_page page each least)
 endfunction()
 
 check_page(THREATS FALSE 40)
+check_page(GUARANTEES TRUE 40)
 check_page(READING TRUE 300)
 
 list(LENGTH rows number_of_rows)
