@@ -179,7 +179,7 @@ TEST_F(EntryVerbs, TextsAreSetForAFeedThereAndBack) {
   poll();
   EXPECT_EQ(world.http.requests().size(), requests + 2);
   EXPECT_EQ(world.http.requests().back().header("if-none-match"), "\"1\"");
-  EXPECT_EQ(world.run({"verify"}).exit, 0);
+  EXPECT_EQ(world.run({"verify", "--redis", world.redis.url_of("feedmill_admin")}).exit, 0);
 }
 
 TEST_F(EntryVerbs, AWorkerFinishesARemovalThatWasInterrupted) {

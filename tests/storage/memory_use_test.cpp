@@ -1,6 +1,7 @@
 #include "storage/feeds/memory_use.hpp"
 
 #include "tests/storage/store_fixture.hpp"
+#include "tests/support/eventually.hpp"
 
 namespace feedmill::memory_use_test {
 namespace {
@@ -39,7 +40,7 @@ class MemoryUseTest : public test::StoreTest {
     redis({"SCRIPT", "FLUSH", "SYNC"});
     redis({"CLIENT", "KILL", "TYPE", "normal"});
     const std::string info = redis({"INFO", "memory"});
-    EXPECT_TRUE(store.open());
+    EXPECT_TRUE(test::eventually([&] { return store.open().has_value(); }));
     const auto figure = [&](const std::string& name) {
       return std::stoull(info.substr(info.find(name) + name.size()));
     };

@@ -392,7 +392,7 @@ TEST_F(Topics, OfChannelsLeavePrivateFeedsOut) {
   EXPECT_THAT(render_topic(all, TopicFormat::atom, links).body, Not(HasSubstr("Closed")));
   ASSERT_TRUE(feedmill::Topics(store).share(news, "Harbour <news>"));
   const std::string named = render_topic(page(news), TopicFormat::atom, links).body;
-  EXPECT_THAT(named, HasSubstr("<title>Harbour &lt;news&gt;</title>"));
+  EXPECT_THAT(named, HasSubstr(R"(<title type="text">Harbour &lt;news&gt;</title>)"));
 
   // Pages continue after omitted posts.
   std::vector<std::string> met;
