@@ -47,8 +47,8 @@ class Feeds {
 
   /// Registers feeds; true for each that is new. URLs must be canonical (worker/egress/web_url.hpp). If one belongs to
   /// another partition (Store::elsewhere()), nothing is written: `refused`. `channel` ("" = none) gets all the feeds,
-  /// new or known, in the same step, with their titles; it is created if missing. `rate`: limit of first fetches per second, over all
-  /// feeds added with a rate (HTTP P12); 0: no limit.
+  /// new or known, in the same step, with their titles; it is created if missing. `rate`: limit of first fetches per
+  /// second, over all feeds added with a rate (HTTP P12); 0: no limit.
   StoreResult<std::vector<bool>> add(std::span<const NewFeed> feeds, const std::string& channel = {},
                                      std::uint32_t rate = 0);
   /// Removes a feed and all its keys, in bounded steps; false if unknown (RELIABILITY L17). An interrupted removal is

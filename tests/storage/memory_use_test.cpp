@@ -35,7 +35,8 @@ class MemoryUseTest : public test::StoreTest {
     return use ? *use : MemoryUse();
   }
 
-  /// Memory of the server without the scripts and the buffers of other clients; their reported size may be a second old.
+  /// Memory of the server without the scripts and the buffers of other clients; their reported size may be a second
+  /// old.
   std::uint64_t used_memory() {
     redis({"SCRIPT", "FLUSH", "SYNC"});
     redis({"CLIENT", "KILL", "TYPE", "normal"});

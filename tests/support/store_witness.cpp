@@ -369,7 +369,8 @@ std::string about_store(Connection& redis) {
   const std::vector<std::string> fields = redis.list({"HGETALL", "meta:store"});
   std::set<std::string> kept;
   for (std::size_t i = 0; i + 1 < fields.size(); i += 2) {
-    if (fields[i] != "claimed" && fields[i] != "differing" && fields[i] != "oldest_success") kept.insert(fields[i] + "=" + fields[i + 1]);
+    if (fields[i] != "claimed" && fields[i] != "differing" && fields[i] != "oldest_success")
+      kept.insert(fields[i] + "=" + fields[i + 1]);
   }
   std::string text;
   for (const std::string& field : kept) text += field + "\n";

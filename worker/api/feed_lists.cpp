@@ -21,7 +21,7 @@ namespace {
 
 namespace json = boost::json;
 
-constexpr std::size_t enough_feeds = 1'000;  // examined for a page, even if few match
+constexpr std::size_t enough_feeds = 1'000;   // examined for a page, even if few match
 constexpr std::size_t examined_at_once = 50;  // a record may have some 100 KiB
 
 /// Which feeds to list; "" = any.

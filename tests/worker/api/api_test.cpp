@@ -20,29 +20,7 @@ namespace {
 
 namespace json = boost::json;
 
-class ApiTest : public testing::Test {
- protected:
-  ApiTest() {
-    EXPECT_TRUE(store.open());
-    Api::Options options;
-    options.burst = 1e9;
-    served = std::make_unique<ServedApi>(redis, options);
-  }
-
-  std::string command(const std::vector<std::string>& words) { return redis_command(redis, words); }
-
-  static std::string url(int number) { return "https://example.org/" + std::to_string(number); }
-
-  void add(int from, int to) {
-    std::vector<NewFeed> feeds;
-    for (int i = from; i < to; ++i) feeds.push_back({.feed_url = url(i), .after = std::chrono::hours(1)});
-    ASSERT_TRUE(Feeds(store).add(feeds));
-  }
-
-  RedisServer redis;
-  Store store{StoreOptions{.url = redis.url()}};
-  std::unique_ptr<ServedApi> served;
-};
+using ApiTest = ServedApiTest;
 
 TEST_F(ApiTest, TheListOfFeedsNeitherSkipsNorRepeatsWhileFeedsComeAndGo) {
   add(0, 1000);

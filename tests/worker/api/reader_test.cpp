@@ -15,25 +15,8 @@ namespace {
 
 namespace json = boost::json;
 
-class ReaderOverHttp : public testing::Test {
+class ReaderOverHttp : public ServedApiTest {
  protected:
-  ReaderOverHttp() {
-    EXPECT_TRUE(store.open());
-    Api::Options options;
-    options.burst = 1e9;
-    served = std::make_unique<ServedApi>(redis, options);
-  }
-
-  std::string command(const std::vector<std::string>& words) { return redis_command(redis, words); }
-
-  static std::string url(int number) { return "https://example.org/" + std::to_string(number); }
-
-  void add(int from, int to) {
-    std::vector<NewFeed> feeds;
-    for (int i = from; i < to; ++i) feeds.push_back({.feed_url = url(i), .after = std::chrono::hours(1)});
-    ASSERT_TRUE(Feeds(store).add(feeds));
-  }
-
   /// Puts a feed, which is added if it is new, into a channel, with so many more posts.
   void add_posts(int feed, const std::string& channel, int count) {
     const std::string its = R"({"url":")" + url(feed) + '"';
@@ -66,10 +49,6 @@ class ReaderOverHttp : public testing::Test {
     const std::size_t at = all.find(its);
     return at == all.npos ? 0 : std::stoull(all.substr(at + its.size()));
   }
-
-  RedisServer redis;
-  Store store{StoreOptions{.url = redis.url()}};
-  std::unique_ptr<ServedApi> served;
 };
 
 TEST_F(ReaderOverHttp, TimelinesShowReadPostsAndTheFeedOfEachPost) {

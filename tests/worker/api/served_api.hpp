@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <string>
@@ -18,6 +19,7 @@
 #include <boost/json.hpp>
 #include <gtest/gtest.h>
 
+#include "storage/feeds/feeds.hpp"
 #include "tests/support/http_ask.hpp"
 #include "tests/support/redis_server.hpp"
 #include "worker/api/api.hpp"
@@ -140,5 +142,30 @@ inline std::string outcome(const HttpAnswer& answer) {
   }
   return std::to_string(answer.status);
 }
+
+/// The API over a store that starts empty, without limits for its tokens.
+class ServedApiTest : public testing::Test {
+ protected:
+  ServedApiTest() {
+    EXPECT_TRUE(store.open());
+    Api::Options options;
+    options.burst = 1e9;
+    served = std::make_unique<ServedApi>(redis, options);
+  }
+
+  std::string command(const std::vector<std::string>& words) { return redis_command(redis, words); }
+
+  static std::string url(int number) { return "https://example.org/" + std::to_string(number); }
+
+  void add(int from, int to) {
+    std::vector<NewFeed> feeds;
+    for (int i = from; i < to; ++i) feeds.push_back({.feed_url = url(i), .after = std::chrono::hours(1)});
+    ASSERT_TRUE(Feeds(store).add(feeds));
+  }
+
+  RedisServer redis;
+  Store store{StoreOptions{.url = redis.url()}};
+  std::unique_ptr<ServedApi> served;
+};
 
 }  // namespace feedmill::test
