@@ -87,6 +87,7 @@ class Search {
     known_.feed = stored.feed;
     known_.items = stored.items_text;
     known_.stored = stored.stored;
+    known_.textless = stored.textless.size();
     known_.newest = stored.newest;
     known_.trimmed = !stored.tombs.empty();
     known_.volatile_parts = stored.volatile_parts;

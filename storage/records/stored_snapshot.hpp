@@ -80,6 +80,7 @@ struct StoredSnapshot {
   bool other_rules = false;                ///< another sanitiser version processed the markup of the last document
   std::string items;                       ///< items_text() of the last document
   std::uint64_t stored = 0;                ///< number of the feed's posts
+  std::size_t textless = 0;                ///< posts without texts among those that are to have them
   std::int64_t newest = 0;                 ///< timestamp of the newest post
   std::int64_t oldest = 0;                 ///< timestamp of the oldest post; 0 unless more than usual_news are unknown
   bool trimmed = false;                    ///< the feed has tombstones

@@ -17,8 +17,8 @@ constexpr std::array guessed_verbs{
     VerbGuesses{"set", "edit update change configure modify patch tune"},
     VerbGuesses{"pause", "disable suspend mute freeze mask hold"},
     VerbGuesses{"resume", "enable unpause unmute unmask continue unfreeze"},
-    VerbGuesses{"move", "mv rename redirect relocate"},
-    VerbGuesses{"remove", "rm delete del unsubscribe uninstall drop purge erase unfollow"},
+    VerbGuesses{"move", "mv redirect relocate"},
+    VerbGuesses{"remove", "rm delete del uninstall drop purge erase"},
     VerbGuesses{"export", "opml save"},
     // Posts
     VerbGuesses{"entries", "posts post items articles news history"},
@@ -29,7 +29,7 @@ constexpr std::array guessed_verbs{
     // Users
     VerbGuesses{"channel", "channels category categories folder folders tag tags group groups"},
     VerbGuesses{"channel order", "sort move reorder"},
-    VerbGuesses{"channel feeds", "show follow subscribe"},
+    VerbGuesses{"channel feeds", "show"},
     VerbGuesses{"channel timeline", "show posts entries items", "inbox timelines unread"},
     VerbGuesses{"channel read", "mark", "mark mark-read"},
     VerbGuesses{"channel unread", "", "mark-unread"},
@@ -79,7 +79,7 @@ constexpr std::array guessed_flags{
     FlagGuesses{"--color", "--colour --colors --no-color --no-colour"},
     FlagGuesses{"--config", "-c -f --conf --config-file --configuration --cfg --config-path"},
     FlagGuesses{"--redis",
-                "--redis-url --redis-uri --redis-host --redis-addr --url --uri --host --server -u -H "
+                "--redis-url --redis-uri --redis-host --redis-addr --url --uri --server -u -H "
                 "--database --database-url --db --dsn"},
     FlagGuesses{"--key-prefix", "--prefix --redis-prefix --namespace"},
     FlagGuesses{"--partition", "--shard"},
@@ -91,7 +91,7 @@ constexpr std::array guessed_flags{
     FlagGuesses{"--contact", "--user-agent --email"},
     FlagGuesses{"--allow", "--allow-private --allow-local --allow-localhost --insecure"},
     FlagGuesses{"--listen",
-                "--port -p --bind --address --addr --http --http-port --listen-addr --listen-address "
+                "--port -p --bind --host --address --addr --http --http-port --listen-addr --listen-address "
                 "--metrics-port"},
     FlagGuesses{"--log-level", "--loglevel --level --debug --trace"},
     // Of several verbs
@@ -172,7 +172,16 @@ constexpr std::array answers{
                     "feedmill channel add USER/NAME"},
     AnsweredGuesses{"", "-d --daemon --daemonize --detach --background", in_the_foreground},
     AnsweredGuesses{"run", "-d --daemon --daemonize --detach --background -D", in_the_foreground},
-    AnsweredGuesses{"add", "--title --name", "a feed keeps its own title; nothing is needed: feedmill add URL..."},
+    AnsweredGuesses{
+        "", "unsubscribe unfollow",
+        "to take a feed out of a channel, use feedmill channel feeds CHANNEL --remove URL; to remove it for "
+        "all users, use feedmill remove URL..."},
+    AnsweredGuesses{"", "rename",
+                    "a feed has its publisher's title; to fetch it from another URL, use feedmill move URL NEW"},
+    AnsweredGuesses{"channel", "follow subscribe", "use feedmill channel feeds CHANNEL --add URL"},
+    AnsweredGuesses{"channel", "unfollow unsubscribe", "use feedmill channel feeds CHANNEL --remove URL"},
+    AnsweredGuesses{"add", "--title --name",
+                    "a feed has its publisher's title; over HTTP, POST /feeds gives it another one in a channel"},
     AnsweredGuesses{"list", "--all -a -A", "feedmill list lists all feeds"},
     AnsweredGuesses{"list", "--user --channel --category --folder --tag --group",
                     "use feedmill channel feeds CHANNEL for the feeds of a channel"},

@@ -114,7 +114,7 @@ void add(const RequestCall& call) {
   const std::string url = call.given().text("url");
   check_address(url, its, call.rules);
   Asked asked = call.request.asked;
-  NewFeed one{url, Milliseconds(0), settings_json(its), call.given().text("title")};
+  NewFeed one{url, Milliseconds(0), settings_json(its), fold_space(call.given().text("title"))};
   if (is_page(call.request)) {
     const auto found = feed_of_page(call);
     if (!found) return;

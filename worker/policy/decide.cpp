@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <unordered_set>
+#include <utility>
 
 #include "storage/records/diff.hpp"
 #include "storage/records/entry_record.hpp"
@@ -399,7 +400,15 @@ class Decider {
   void keep_texts() {
     Commit& commit = draft_.commit();
     commit.retention.texts = texts_kept(configured_, draft_.settings);
-    if (commit.retention.texts == Retention::all_texts) commit.state.trim.texts.reset();
+    if (commit.retention.texts != Retention::all_texts) return;
+    const auto are_back = std::ranges::count_if(known_.guids, [](const StoredSnapshot::Guid& guid) {
+      return guid.wants_texts && find_field(guid.fields, saved_field) == nullptr;
+    });
+    // Posts that the document does not list, and those that an operator saved, wait for a later one.
+    if (std::cmp_greater(known_.textless, are_back))
+      commit.state.trim.texts = Retention::all_texts;
+    else
+      commit.state.trim.texts.reset();
   }
 
   /// Whether the state says already which posts have texts.

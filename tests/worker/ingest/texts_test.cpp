@@ -182,6 +182,19 @@ TEST_F(Texts, OfAPostGoWithTheCommitThatPushesItOut) {
   EXPECT_EQ(with_texts(), std::vector{2});
 }
 
+TEST_F(Texts, ReturnWithALaterDocumentThatListsTheirPosts) {
+  retention.texts = 1;
+  read(posts_up_to(3));
+  retention.texts = Retention::all_texts;
+  read({{.number = 3}});
+  EXPECT_EQ(with_texts(), std::vector{3});
+  read(posts_up_to(3));
+  EXPECT_EQ(with_texts(), (std::vector{3, 2, 1}));
+  EXPECT_EQ(state().trim.texts, std::nullopt);
+  EXPECT_EQ(count("post_modified"), 0U);
+  EXPECT_EQ(differences(), "");
+}
+
 TEST_F(Texts, OfAFirstImportAreLeftOutAtOnce) {
   retention.texts = 10;
   read(posts_up_to(30));
