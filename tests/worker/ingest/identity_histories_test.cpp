@@ -1,6 +1,6 @@
 // Random histories of a feed in which some documents have bad guids and links, through the real commit path: a post is
 // created once and keeps its entry, its guid and its content (DESIGN §5).
-// FEEDMILL_HISTORIES: number of histories of each kind (default 100). FEEDMILL_HISTORY_SEED: seed of the first one; a
+// FEEDMILL_HISTORIES: number of histories of each kind (default 40). FEEDMILL_HISTORY_SEED: seed of the first one; a
 // failure prints its own.
 #include <algorithm>
 #include <cstdlib>
@@ -15,6 +15,7 @@
 #include "storage/feeds/feeds.hpp"
 #include "storage/records/post_identity.hpp"
 #include "storage/redis/redis.hpp"
+#include "tests/support/counts.hpp"
 #include "tests/support/sanitized.hpp"
 #include "tests/worker/ingest/polling_fixture.hpp"
 
@@ -297,43 +298,35 @@ void IdentityHistories::live(std::uint64_t seed, Kind kind) {
   expect_whole();
 }
 
+std::uint64_t number_in(const char* variable, int otherwise) {
+  const char* const text = std::getenv(variable);
+  return text == nullptr ? static_cast<std::uint64_t>(otherwise) : std::strtoull(text, nullptr, 10);
+}
+
+const std::uint64_t histories = number_in("FEEDMILL_HISTORIES", is_sanitized ? 15 : tries(40, 200, 200));
+const std::uint64_t first_seed = number_in("FEEDMILL_HISTORY_SEED", 1);
+
 TEST_F(IdentityHistories, CreateEachPostOnceAndKeepItsGuid) {
-  const char* count = std::getenv("FEEDMILL_HISTORIES");
-  const char* first = std::getenv("FEEDMILL_HISTORY_SEED");
-  const std::uint64_t histories = count == nullptr ? (is_sanitized ? 30 : 100) : std::strtoull(count, nullptr, 10);
-  const std::uint64_t seed = first == nullptr ? 1 : std::strtoull(first, nullptr, 10);
-  for (std::uint64_t i = seed; i < seed + histories && !HasFatalFailure(); ++i) {
+  for (std::uint64_t i = first_seed; i < first_seed + histories && !HasFatalFailure(); ++i) {
     live(i, {.permalinks = i % 3 == 0, .dated = i % 2 == 0});
   }
 }
 
 TEST_F(IdentityHistories, BringNoTrimmedPostBack) {
-  const char* count = std::getenv("FEEDMILL_HISTORIES");
-  const char* first = std::getenv("FEEDMILL_HISTORY_SEED");
-  const std::uint64_t histories = count == nullptr ? (is_sanitized ? 30 : 100) : std::strtoull(count, nullptr, 10);
-  const std::uint64_t seed = first == nullptr ? 1 : std::strtoull(first, nullptr, 10);
-  for (std::uint64_t i = seed; i < seed + histories && !HasFatalFailure(); ++i) {
+  for (std::uint64_t i = first_seed; i < first_seed + histories && !HasFatalFailure(); ++i) {
     live(i, {.permalinks = i % 3 == 0, .trims = true});
   }
 }
 
 TEST_F(IdentityHistories, KeepPostsWhenGuidsChangeOneByOne) {
-  const char* count = std::getenv("FEEDMILL_HISTORIES");
-  const char* first = std::getenv("FEEDMILL_HISTORY_SEED");
-  const std::uint64_t histories = count == nullptr ? (is_sanitized ? 30 : 100) : std::strtoull(count, nullptr, 10);
-  const std::uint64_t seed = first == nullptr ? 1 : std::strtoull(first, nullptr, 10);
-  for (std::uint64_t i = seed; i < seed + histories && !HasFatalFailure(); ++i) {
+  for (std::uint64_t i = first_seed; i < first_seed + histories && !HasFatalFailure(); ++i) {
     live(i, {.permalinks = i % 3 == 0, .dated = i % 4 != 0, .trims = i % 5 == 0, .renames = true});
   }
   EXPECT_GT(rekeyed_, histories);
 }
 
 TEST_F(IdentityHistories, HealAWrongSwitch) {
-  const char* count = std::getenv("FEEDMILL_HISTORIES");
-  const char* first = std::getenv("FEEDMILL_HISTORY_SEED");
-  const std::uint64_t histories = count == nullptr ? (is_sanitized ? 30 : 100) : std::strtoull(count, nullptr, 10);
-  const std::uint64_t seed = first == nullptr ? 1 : std::strtoull(first, nullptr, 10);
-  for (std::uint64_t i = seed; i < seed + histories && !HasFatalFailure(); ++i) {
+  for (std::uint64_t i = first_seed; i < first_seed + histories && !HasFatalFailure(); ++i) {
     live(i, {.permalinks = i % 3 == 0,
              .dated = i % 2 == 0,
              .wrongly = i % 4 < 2 ? IdentifiedBy::link : IdentifiedBy::digest});
