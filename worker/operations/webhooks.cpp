@@ -217,7 +217,7 @@ class PrivateFeeds {
   void count_all() {
     count([](Store& at, const std::string& after, std::size_t most) { return Feeds(at).urls_after(after, most); });
   }
-  /// A note for people; "" if there is no private feed. `where`: "in its channels".
+  /// The note that counts private feeds; "" without any. `where`: "in its channels".
   std::string note(std::string_view where) const {
     if (private_ == 0) return {};
     return fmt::format("{} of {}{} feed{} {} {} private: no events of {} are sent without \"private\"; {}: {}",

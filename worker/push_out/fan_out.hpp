@@ -11,6 +11,7 @@
 #include <boost/asio/awaitable.hpp>
 
 #include "storage/queues/subscribers.hpp"
+#include "worker/base/due_lanes.hpp"
 #include "worker/observe/metrics.hpp"
 #include "worker/push_out/concerned.hpp"
 #include "worker/push_out/event_tail.hpp"

@@ -214,7 +214,7 @@ TEST(PartitionsPage, ShowsEachPartitionAndMergesProblems) {
   EXPECT_THAT(shown, HasSubstr("All partitions."));
   EXPECT_THAT(shown, HasSubstr("<dd class=\"figure\">11\xe2\x80\xaf"
                                "000</dd>"))
-      << "feeds of those that answer";
+      << "only of partitions that answer";
   EXPECT_LT(shown.find("Redis does not answer"), shown.find("This worker is stopping")) << "the worst first";
 }
 
