@@ -42,13 +42,13 @@ double size_of(ReplyView reply) {
 
 /// The keys of a feed that grow with its posts.
 std::array<std::string, 3> indexes_of(const Keys& keys, const std::string& feed_url) {
-  return {keys.sort(feed_url), keys.guidmap(feed_url), keys.digests(feed_url)};
+  return {keys.sort(feed_url), keys.guidmap(feed_url), keys.items(feed_url)};
 }
 
 /// The other keys of a feed.
-std::array<std::string, 6> other_keys_of(const Keys& keys, const std::string& feed_url) {
-  return {keys.feed(feed_url),    keys.feed_state(feed_url),     keys.items(feed_url),
-          keys.holders(feed_url), keys.volatile_parts(feed_url), keys.tombs(feed_url)};
+std::array<std::string, 5> other_keys_of(const Keys& keys, const std::string& feed_url) {
+  return {keys.feed(feed_url), keys.feed_state(feed_url), keys.holders(feed_url), keys.volatile_parts(feed_url),
+          keys.tombs(feed_url)};
 }
 
 /// A feed's mean place in the sets of all feeds.

@@ -44,18 +44,19 @@ struct StoredFeed {
     std::int64_t left_at = 0;  ///< when it left the document, ms
   };
 
-  std::vector<std::pair<std::string_view, std::string_view>> digests;  ///< guid and digest of each post, sorted by guid
-  std::vector<Tomb> tombs;                                             ///< sorted by guid
-  StoredItems items;                                                   ///< of the last document
-  std::string_view items_text;                                         ///< `items` as stored
-  std::string_view volatile_parts;                                     ///< learned volatile parts (volatile_parts.hpp)
-  Fields feed;                                                         ///< the readers' record
-  std::uint64_t stored = 0;                                            ///< number of posts
-  std::int64_t newest = 0;                                             ///< timestamp of the newest post
+  std::vector<StoredGuid> posts;      ///< sorted by guid
+  std::vector<Tomb> tombs;            ///< sorted by guid
+  StoredItems items;                  ///< of the last document
+  std::string_view items_text;        ///< `items` as stored
+  std::string_view volatile_parts;    ///< learned volatile parts (volatile_parts.hpp)
+  Fields feed;                        ///< the readers' record
+  std::uint64_t stored = 0;           ///< number of posts
+  std::int64_t newest = 0;            ///< timestamp of the newest post
   std::vector<std::string> textless;  ///< guids of newest posts that lack texts, sorted (FeedToRead)
   std::shared_ptr<const void> texts;  ///< owns the texts of the views
 
-  std::optional<std::string_view> digest_of(std::string_view guid) const;
+  /// The stored post with that guid; null = none.
+  const StoredGuid* post(std::string_view guid) const;
 };
 
 /// A document, with the guids to look up.
@@ -106,8 +107,8 @@ class Ingest {
   std::vector<StoreResult<StoredFeed>> stored_feeds(std::span<const FeedToRead> feeds);
 
   /// Read-only: the stored posts for each document's guids, with the old values of differing posts (RELIABILITY L5).
-  /// All documents share at most two round trips; none if nothing differs. Results are in the order of the documents.
-  /// `unavailable`: see stored_feeds().
+  /// All documents share at most two round trips, usually one; none if nothing differs. Results are in the order of the
+  /// documents. `unavailable`: see stored_feeds().
   std::vector<StoreResult<StoredSnapshot>> look_up(std::span<const LookUp> wanted);
 
   /// Read-only: the posts of a feed, newest first, with the fields needed to recognise them under other guids.

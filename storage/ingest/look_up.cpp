@@ -1,5 +1,6 @@
 // Looks up a document's stored posts with plain read commands, in as few round trips as possible.
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <list>
 #include <memory>
@@ -19,9 +20,8 @@
 namespace feedmill {
 namespace {
 
-constexpr std::size_t max_compared = 5000;    // posts of a feed to compare for new guids
-constexpr std::size_t guids_a_command = 500;  // bounds how long one command blocks Redis
-constexpr std::size_t max_a_second = 4;       // posts of one second that are candidates; more are ambiguous
+constexpr std::size_t max_compared = 5000;  // posts of a feed to compare for new guids
+constexpr std::size_t max_a_second = 4;     // posts of one second that are candidates; more are ambiguous
 
 using Is = StoredSnapshot::Is;
 
@@ -93,7 +93,7 @@ class Search {
     known_.volatile_parts = stored.volatile_parts;
     known_.compares_all = wanted.compares_all;
     mark_guids();
-    const bool any_new = !(stored_.digests.empty() && stored_.tombs.empty()) &&
+    const bool any_new = !(stored_.posts.empty() && stored_.tombs.empty()) &&
                          std::ranges::find(known_.guids, Is::unknown, &StoredSnapshot::Guid::is) != known_.guids.end();
     if (any_new || !stored_.tombs.empty()) {
       listed_.reserve(wanted_.entries.size());
@@ -108,19 +108,8 @@ class Search {
     find_departed();
   }
 
-  /// First trip: ids of the posts to read.
+  /// First trip: ids of posts to read that their guids do not tell.
   void ask_ids(Trip& trip, const Keys& keys) {
-    std::vector<std::string_view> guids;
-    for (const std::size_t place : unsettled_) guids.push_back(asked_guid(wanted_.entries[place]));
-    for (const Deletion& deletion : wanted_.deleted) guids.push_back(deletion.guid);
-    const std::string_view map = guids.empty() ? std::string_view() : trip.keep(keys.guidmap(wanted_.feed_url));
-    for (std::size_t i = 0; i < guids.size(); i += guids_a_command) {
-      Words words{"HMGET", map};
-      const auto first = guids.begin() + static_cast<std::ptrdiff_t>(i);
-      words.insert(words.end(), first,
-                   first + static_cast<std::ptrdiff_t>(std::min(guids_a_command, guids.size() - i)));
-      trip.add(std::move(words));
-    }
     if (wanted_.seconds.empty() && !asks_oldest_) return;
     const std::string_view sort = trip.keep(keys.sort(wanted_.feed_url));
     if (asks_oldest_) trip.add({"ZRANGE", sort, "0", "0", "WITHSCORES"});
@@ -131,23 +120,6 @@ class Search {
     }
   }
   void take_ids(Trip& trip) {
-    std::vector<std::string> ids;
-    const std::size_t all = unsettled_.size() + wanted_.deleted.size();
-    while (ids.size() < all) {
-      const ReplyView row = trip.take(failed_);
-      const std::size_t asked = std::min(guids_a_command, all - ids.size());
-      for (std::size_t i = 0; i < asked; ++i) ids.emplace_back(row[i].text());
-    }
-    ids.resize(all);
-    std::size_t next = 0;
-    for (const std::size_t place : unsettled_) known_.guids[place].id = std::move(ids[next++]);
-    // Ignore a leftover digest without a post.
-    std::erase_if(unsettled_, [&](std::size_t place) {
-      StoredSnapshot::Guid& guid = known_.guids[place];
-      if (guid.id.empty() && guid.is == Is::different) guid.is = Is::unknown;
-      return guid.id.empty();
-    });
-    for (; next < all; ++next) deleted_.push_back(std::move(ids[next]));
     if (asks_oldest_) known_.oldest = trip.take(failed_)[1].integer();
     for (std::size_t i = 0; i < wanted_.seconds.size(); ++i) {
       const ReplyView row = trip.take(failed_);
@@ -166,7 +138,10 @@ class Search {
     for (const StoredSnapshot::Guid& post : known_.same_second) trip.add({"HGETALL", post.id});
   }
   void take_entries(Trip& trip) {
-    for (const std::size_t place : unsettled_) known_.guids[place].fields = sorted(trip.take(failed_).pairs());
+    for (const std::size_t place : unsettled_) {
+      known_.guids[place].fields = sorted(trip.take(failed_).pairs());
+      if (stored_.post(asked_guid(wanted_.entries[place]))->mark.empty()) recognise(place);
+    }
     for (const std::string& id : deleted_) {
       std::string& date = known_.deletable.emplace_back();
       if (id.empty()) continue;
@@ -190,18 +165,39 @@ class Search {
     known_.guids.resize(wanted_.entries.size());
     for (std::size_t i = 0; i < known_.guids.size(); ++i) {
       const std::string& guid = asked_guid(wanted_.entries[i]);
-      const std::optional<std::string_view> digest = stored_.digest_of(guid);
+      const StoredGuid* const post = stored_.post(guid);
       Is& is = known_.guids[i].is;
-      if (!digest) {
+      if (post == nullptr) {
         is =
             std::ranges::binary_search(stored_.tombs, guid, {}, &StoredFeed::Tomb::guid) ? Is::tombstoned : Is::unknown;
         continue;
       }
-      is = *digest == wanted_.entries[i].digest ? Is::same : Is::different;
-      bool& wants_texts = known_.guids[i].wants_texts;
-      wants_texts = std::ranges::binary_search(stored_.textless, guid);
-      if (is == Is::different || known_.other_rules || wanted_.compares_all || wants_texts) unsettled_.push_back(i);
+      const DigestMark mark = digest_mark(wanted_.entries[i].digest);
+      is = post->mark == std::string_view(mark.data(), mark.size()) ? Is::same : Is::different;
+      known_.guids[i].wants_texts = std::ranges::binary_search(stored_.textless, guid);
+      if (is == Is::same && !reads_anyway(i)) continue;
+      known_.guids[i].id = post->id;
+      unsettled_.push_back(i);
     }
+    for (const Deletion& deletion : wanted_.deleted) {
+      const StoredGuid* const post = stored_.post(deletion.guid);
+      deleted_.emplace_back(post == nullptr ? std::string_view() : post->id);
+    }
+  }
+
+  /// Whether a post is read even if its digest is the same.
+  bool reads_anyway(std::size_t place) const {
+    return known_.other_rules || wanted_.compares_all || known_.guids[place].wants_texts;
+  }
+
+  /// The post's row is lost: its entry has the whole digest.
+  void recognise(std::size_t place) {
+    StoredSnapshot::Guid& guid = known_.guids[place];
+    if (value_of(guid.fields, "digest") != wanted_.entries[place].digest) return;
+    guid.is = Is::same;
+    if (reads_anyway(place)) return;
+    guid.id.clear();
+    guid.fields.clear();
   }
 
   bool is_listed(std::string_view guid) const { return std::ranges::binary_search(listed_, guid); }
@@ -243,14 +239,14 @@ class Search {
       unknown.alias = guid;
       unknown.alias_trimmed = trimmed;
     };
-    for (const auto& [guid, digest] : stored_.digests) look_at(guid, false);
+    for (const StoredGuid& post : stored_.posts) look_at(post.guid, false);
     for (const StoredFeed::Tomb& tomb : stored_.tombs) look_at(tomb.guid, true);
   }
 
   void find_departed() {
-    for (const auto& [guid, digest] : stored_.items.posts()) {
+    for (const StoredGuid& post : stored_.items.posts()) {
       if (known_.departed.size() > StoredSnapshot::max_departed) return;
-      if (!digest.empty() && !is_listed(guid)) known_.departed.emplace_back(guid);
+      if (!post.mark.empty() && !is_listed(post.guid)) known_.departed.emplace_back(post.guid);
     }
   }
 
@@ -264,59 +260,91 @@ class Search {
   std::optional<StoreError> failed_;
 };
 
-/// `newest`: gets the ids of the `feed.texts` newest posts.
-StoreResult<StoredFeed> read_stored(Trip& trip, const FeedToRead& feed, std::vector<std::string>& newest) {
+/// The entry number in an id after `prefix`, as in a row of PackedItems; "" if it is not one.
+std::string_view packed_number(std::string_view id, std::string_view prefix,
+                               std::array<char, PackedItems::number_bytes>& buffer) {
+  if (!id.starts_with(prefix)) return {};
+  std::uint64_t number = leading_number<std::uint64_t>(id.substr(prefix.size()));
+  for (char& byte : buffer) {
+    byte = static_cast<char>(number & 0xFFU);
+    number >>= 8U;
+  }
+  return {buffer.data(), buffer.size()};
+}
+
+/// The feed's posts, by guid, from its map of guids.
+std::vector<StoredGuid> stored_posts_of(ReplyView map, std::string_view packed, const std::string& entry_prefix) {
+  std::vector<std::string_view> rows;
+  rows.reserve(packed.size() / PackedItems::row_bytes);
+  for (std::size_t at = 0; at < packed.size(); at += PackedItems::row_bytes) {
+    rows.push_back(packed.substr(at, PackedItems::row_bytes));
+  }
+  std::ranges::sort(rows);
+  std::vector<StoredGuid> posts;
+  posts.reserve(map.size() / 2);
+  std::array<char, PackedItems::number_bytes> buffer{};
+  for (std::size_t i = 0; i + 1 < map.size(); i += 2) {
+    StoredGuid& post = posts.emplace_back(StoredGuid{map[i].text(), map[i + 1].text(), {}});
+    const std::string_view number = packed_number(post.id, entry_prefix, buffer);
+    const auto row = number.empty() ? rows.end() : std::ranges::lower_bound(rows, number);
+    if (row != rows.end() && row->starts_with(number)) post.mark = row->substr(number.size());
+  }
+  std::ranges::sort(posts, {}, &StoredGuid::guid);
+  return posts;
+}
+
+/// All but `items` and `textless`. `newest`: gets the ids of the `feed.texts` newest posts.
+StoreResult<StoredFeed> read_stored(Trip& trip, const FeedToRead& feed, const Keys& keys,
+                                    std::vector<std::string>& newest) {
   std::optional<StoreError> failed;
   StoredFeed stored;
-  const ReplyView items = trip.take(failed), learned = trip.take(failed), digests = trip.take(failed),
+  const ReplyView packed = trip.take(failed), learned = trip.take(failed), map = trip.take(failed),
                   tombs = trip.take(failed);
   stored.feed = trip.take(failed).pairs();
   stored.stored = static_cast<std::uint64_t>(trip.take(failed).integer());
   stored.newest = trip.take(failed)[1].integer();
   if (feed.texts > 0) newest = trip.take(failed).texts();
   if (failed) return *failed;
-  for (std::size_t i = 0; i + 1 < digests.size(); i += 2) {
-    stored.digests.emplace_back(digests[i].text(), digests[i + 1].text());
-  }
-  std::ranges::sort(stored.digests);
+  const PackedItems items(packed.text());
+  stored.posts = stored_posts_of(map, items.digests, keys.entries());
   for (std::size_t i = 0; i + 1 < tombs.size(); i += 2) {
     const std::string_view left_at = tombs[i + 1].text();
     stored.tombs.push_back({tombs[i].text(), left_at == "inf", leading_number<std::int64_t>(left_at)});
   }
   std::ranges::sort(stored.tombs, {}, &StoredFeed::Tomb::guid);
-  stored.items_text = items.text();
+  stored.items_text = items.items;
   stored.volatile_parts = learned.text();
-  std::vector<std::pair<std::string_view, std::string_view>> known = stored.digests;
-  for (const StoredFeed::Tomb& tomb : stored.tombs) {
-    if (tomb.listed) known.emplace_back(tomb.guid, std::string_view());
-  }
-  stored.items = StoredItems(stored.items_text, known);
   return stored;
 }
 
-/// Finds the posts without texts among the newest ones. Their items must be read.
-void find_textless(StoreResult<StoredFeed>& stored, Trip& trip, std::size_t posts) {
-  std::optional<StoreError> failed;
-  std::vector<std::string> guids;
+/// Finds the posts without texts among the newest ones: their items must be read.
+void find_textless(StoredFeed& stored, Trip& trip, std::size_t posts, std::optional<StoreError>& failed) {
   for (std::size_t i = 0; i < posts; ++i) {
     const ReplyView post = trip.take(failed);
-    if (!failed && lacks_texts({{"truncated", std::string(post[1].text())}})) guids.emplace_back(post[0].text());
+    if (failed || !lacks_texts({{"truncated", std::string(post[1].text())}})) continue;
+    stored.textless.emplace_back(post[0].text());
   }
-  if (failed) stored = *failed;
-  if (!stored || guids.empty()) return;
-  std::ranges::sort(guids);
-  auto others = stored->digests;
-  std::erase_if(others, [&](const auto& post) { return std::ranges::binary_search(guids, post.first); });
-  stored->items = StoredItems(stored->items_text, others);
-  stored->textless = std::move(guids);
+  std::ranges::sort(stored.textless);
+}
+
+/// The items of the last document that need not be read.
+StoredItems items_of(const StoredFeed& stored) {
+  std::vector<StoredGuid> known;
+  known.reserve(stored.posts.size());
+  for (const StoredGuid& post : stored.posts) {
+    if (!post.mark.empty() && !std::ranges::binary_search(stored.textless, post.guid)) known.push_back(post);
+  }
+  for (const StoredFeed::Tomb& tomb : stored.tombs) {
+    if (tomb.listed) known.push_back({tomb.guid, {}, {}});
+  }
+  return {stored.items_text, known};
 }
 
 }  // namespace
 
-std::optional<std::string_view> StoredFeed::digest_of(std::string_view guid) const {
-  const auto found = std::ranges::lower_bound(digests, guid, {}, &std::pair<std::string_view, std::string_view>::first);
-  if (found == digests.end() || found->first != guid) return std::nullopt;
-  return found->second;
+const StoredGuid* StoredFeed::post(std::string_view guid) const {
+  const auto found = std::ranges::lower_bound(posts, guid, {}, &StoredGuid::guid);
+  return found != posts.end() && found->guid == guid ? &*found : nullptr;
 }
 
 std::vector<StoreResult<StoredFeed>> Ingest::stored_feeds(std::span<const FeedToRead> feeds) {
@@ -326,7 +354,7 @@ std::vector<StoreResult<StoredFeed>> Ingest::stored_feeds(std::span<const FeedTo
     const std::string_view url = feed.feed_url, sort = trip.keep(keys.sort(url));
     trip.add({"GET", trip.keep(keys.items(url))});
     trip.add({"GET", trip.keep(keys.volatile_parts(url))});
-    trip.add({"HGETALL", trip.keep(keys.digests(url))});
+    trip.add({"HGETALL", trip.keep(keys.guidmap(url))});
     trip.add({"ZRANGE", trip.keep(keys.tombs(url)), "0", "-1", "WITHSCORES"});
     trip.add({"HGETALL", trip.keep(keys.feed(url))});
     trip.add({"ZCARD", sort});
@@ -341,14 +369,20 @@ std::vector<StoreResult<StoredFeed>> Ingest::stored_feeds(std::span<const FeedTo
   std::vector<std::size_t> newest;  // posts that are asked about, of each feed
   for (const FeedToRead& feed : feeds) {
     std::vector<std::string> ids;
-    StoreResult<StoredFeed>& stored = all.emplace_back(read_stored(trip, feed, ids));
+    StoreResult<StoredFeed>& stored = all.emplace_back(read_stored(trip, feed, keys, ids));
     if (stored && trip.is_older_than(feed.failovers)) stored = impl_.leave_older_server();
     if (!stored) ids.clear();
     for (std::string& id : ids) posts.add({"HMGET", posts.keep(std::move(id)), "guid", "truncated"});
     newest.push_back(ids.size());
   }
   posts.ask(impl_);
-  for (std::size_t i = 0; i < all.size(); ++i) find_textless(all[i], posts, newest[i]);
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (!all[i]) continue;
+    std::optional<StoreError> failed;
+    find_textless(*all[i], posts, newest[i], failed);
+    all[i]->items = items_of(*all[i]);
+    if (failed) all[i] = *failed;
+  }
   const auto texts = std::make_shared<const std::vector<StoreResult<Reply>>>(trip.take_replies());
   for (StoreResult<StoredFeed>& stored : all) {
     if (stored) stored->texts = texts;

@@ -18,8 +18,8 @@ if not is or is.claim ~= claim then
   return {redis.call('HGET', feed_state, 'last_claim') == claim and 'dup' or 'stale'}
 end
 if not is.plain then read_others(url, is) end
--- uses posts slots push trim texts
-local sort, map, digests, tombs = sort_key(url), guidmap_key(url), digests_key(url), tombs_key(url)
+-- uses posts digests slots push trim texts
+local sort, map, tombs = sort_key(url), guidmap_key(url), tombs_key(url)
 local fetch_url, paused = is.fetch_url or url, is.state == 'paused'  -- paused while it was claimed: it stays so, and out
                                                                      -- of the schedule
 
@@ -138,11 +138,10 @@ local function check()
   if keep or has_posts then
     expect(sort, 'zset')
     expect(map, 'hash')
-    expect(digests, 'hash')
     has_tombs = expect(tombs, 'zset')
   end
   if keep or commit.feed_last >= commit.feed then expect(feed_key(url), 'hash') end
-  if commit.items ~= '' then expect(items_key(url), 'string') end
+  if keep or has_posts or commit.items ~= '' then expect(items_key(url), 'string') end
   if commit.volatile ~= '' then expect(volatile_key(url), 'string') end
   if wrong then return wrong end
 
@@ -173,14 +172,14 @@ local function signal_rekeys(rows)
   end
 end
 
--- Posts keep their numbers under new guids (DESIGN §5): map, digests and entry change together. Their rev stays: the
+-- Posts keep their numbers under new guids (DESIGN §5): map, digest and entry change together. Their rev stays: the
 -- event includes it, for readers that have seen a later one.
 local function rekey()
   local rows = {}
   for _, post in ipairs(commit.rekeys) do
     if redis.call('HGET', map, post.from) == post.id and not redis.call('HGET', map, post.to) then
       redis.call('HSET', map, post.to, post.id)
-      redis.call('HSET', digests, post.to, post.digest)
+      digest_changes[post.id] = post.digest
       redis.call('HSET', post.id, 'guid', post.to, 'digest', post.digest, unpack(ARGV, post.set, post.set_last))
       if post.set_last > post.set then
         local before, after = bytes_field(post.id), bytes_of(post.id)
@@ -188,7 +187,6 @@ local function rekey()
         done.grown = done.grown + after - before
       end
       redis.call('HDEL', map, post.from)
-      redis.call('HDEL', digests, post.from)
       redis.call('ZREM', tombs, post.to)
       done.rekeyed = done.rekeyed + 1
       rows[done.rekeyed] = '{"id":"' .. post.id .. '","rev":' .. text(tonumber(redis.call('HGET', post.id, 'rev') or 1)) ..
@@ -227,7 +225,7 @@ local function update_quietly(post, rev, bytes)
   end
   if post.digest ~= '' then
     redis.call('HSET', post.id, 'digest', post.digest)
-    redis.call('HSET', digests, post.guid, post.digest)
+    digest_changes[post.id] = post.digest
   end
 end
 
@@ -245,7 +243,7 @@ local function update(post, old_rev, bytes)
     if post_at then post.signal = string.sub(post.signal, 1, post_at) .. '"post_bytes":' .. text(post.bytes) .. '}' end
     redis.call('HSET', post.id, 'bytes', text(post.bytes))
   end
-  redis.call('HSET', digests, post.guid, post.digest)
+  digest_changes[post.id] = post.digest
   redis.call('ZADD', sort, 'XX', post.score, post.id)
   post.modified = true
   done.grown = done.grown + post.bytes - bytes
@@ -304,7 +302,7 @@ end
 -- Creates posts: first all entries, then the references to them. Returns the new highest entry number, given `highest`.
 local function create(guids, posts, highest)
   local known = redis.call('HMGET', map, unpack(guids))
-  local places, marks_of, scores = {}, {}, {}
+  local places, scores = {}, {}
   for i, post in ipairs(posts) do
     if not (known[i] or places[post.guid] or has_tombs and redis.call('ZSCORE', tombs, post.guid)) then
       highest = number_behind(highest)
@@ -314,14 +312,13 @@ local function create(guids, posts, highest)
                  unpack(ARGV, post.set, post.set_last))
       post.created, places[post.guid] = id, true
       places[n + 1], places[n + 2] = post.guid, id
-      marks_of[n + 1], marks_of[n + 2] = post.guid, post.digest
+      digest_changes[id] = post.digest
       scores[n + 1], scores[n + 2] = post.score, id
       done.created, done.grown = done.created + 1, done.grown + post.bytes
     end
   end
   if done.created > 0 then
     redis.call('HSET', map, unpack(places))
-    redis.call('HSET', digests, unpack(marks_of))
     redis.call('ZADD', sort, unpack(scores))
   end
   return highest
@@ -406,12 +403,6 @@ local function write_feed()
     if ARGV[i + 1] == '' then redis.call('HDEL', feed_key(url), ARGV[i])
     else redis.call('HSET', feed_key(url), ARGV[i], ARGV[i + 1]) end
   end
-end
-
--- value: '' = keep it, '-' = remove it.
-local function write_value(key, value)
-  if value == '-' then redis.call('DEL', key)
-  elseif value ~= '' then redis.call('SET', key, value) end
 end
 
 -- Whether the feed is to move to a URL that is already a feed: then the two stay separate (HTTP R8), and this feed
@@ -532,8 +523,9 @@ end
 
 local function finish()
   write_feed()
-  write_value(items_key(url), commit.items)
-  write_value(volatile_key(url), commit.volatile)
+  write_digests(url, commit.items)
+  if commit.volatile == '-' then redis.call('DEL', volatile_key(url))
+  elseif commit.volatile ~= '' then redis.call('SET', volatile_key(url), commit.volatile) end
   write_state()
   settle_push()
   signal_changes()
@@ -559,6 +551,7 @@ if commit.texts then drop_texts() end
 if is_last then
   finish()
 else
+  write_digests(url, '')
   redis.call('HSET', feed_state, 'claim_part', commit.part)
   redis.call('HDEL', feed_state, 'plain')
 end

@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
--- uses posts host requests
+-- uses posts digests host requests
 -- replies integer
 -- answers requests
 -- Deletes one post for an operator: its tombstone keeps it away while the feed lists it. ARGV: prefix, channel prefix,
@@ -12,6 +12,7 @@ if unfit then return unfit end
 local now = clock()
 local signal, finish_signals = signal_writer(now, stream_cap, true)
 local guid_json, guid = delete_post(url, id)
+write_digests(url, '')
 if redis.call('SISMEMBER', feeds_key, url) == 0 then
   redis.call('HDEL', state_key(url), 'bytes')  -- the feed is being removed, or is gone
 elseif guid then

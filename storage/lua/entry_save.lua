@@ -1,5 +1,5 @@
 #!lua
--- uses posts host requests
+-- uses posts digests host requests
 -- replies array of 1
 -- answers requests
 -- Creates or changes one post for an operator, if it is still as the caller read it. A changed post keeps its digest,
@@ -10,9 +10,9 @@
 -- was written.
 local channel_prefix, url, url_json, stream_cap, guid, id, rev, digest, score, bytes, tail = unpack(ARGV, 2, 12)
 if redis.call('SISMEMBER', feeds_key, url) == 0 then return {'unknown'} end
-local sort, map, digests, tombs = sort_key(url), guidmap_key(url), digests_key(url), tombs_key(url)
-for _, pair in ipairs({{sort, 'zset'}, {map, 'hash'}, {digests, 'hash'}, {tombs, 'zset'}, {counter_key, 'string'},
-                       {signals_key, 'stream'}, {meta_key, 'hash'}, {state_key(url), 'hash'}}) do
+local sort, map, tombs = sort_key(url), guidmap_key(url), tombs_key(url)
+for _, pair in ipairs({{sort, 'zset'}, {map, 'hash'}, {tombs, 'zset'}, {items_key(url), 'string'},
+                       {counter_key, 'string'}, {signals_key, 'stream'}, {meta_key, 'hash'}, {state_key(url), 'hash'}}) do
   local found = redis.call('TYPE', pair[1])['ok']
   if found ~= 'none' and found ~= pair[2] then return {'type ' .. pair[1] .. ' is a ' .. found} end
 end
@@ -33,9 +33,10 @@ if created then
   id = entry_key(next_number())
   redis.call('HSET', id, 'feed_url', url, 'guid', guid, 'digest', digest, 'bytes', bytes, unpack(set))
   redis.call('HSET', map, guid, id)
-  redis.call('HSET', digests, guid, digest)
   redis.call('ZADD', sort, score, id)
   redis.call('ZREM', tombs, guid)
+  digest_changes[id] = digest
+  write_digests(url, '')
 else
   redis.call('HSET', id, 'bytes', bytes, unpack(set))
   if #unset > 0 then redis.call('HDEL', id, unpack(unset)) end

@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
--- uses posts host trim
+-- uses posts digests host trim
 -- replies array of 2
 -- One bounded step of trimming a feed on request. ARGV: prefix, channel prefix, feed_url, its JSON text, stream cap,
 -- publish trims (1/0), number of posts to keep, oldest second to keep, bytes to keep ('-' = no such limit).
@@ -12,5 +12,6 @@ local now = clock()
 local signal, finish_signals = signal_writer(now, stream_cap, true)
 local trimmed, more = trim(url, url_json, tonumber(ARGV[7]), tonumber(ARGV[8]), tonumber(ARGV[9]), 0, now, signal,
                            publish_trims == '1' and channel_prefix .. 'post_deleted')
+write_digests(url, '')
 finish_signals()
 return {trimmed, more and 1 or 0}

@@ -13,7 +13,7 @@ local mine = redis.call('HMGET', state, 'last_claim', 'claim_part', 'settings', 
 for i = 1, 5 do mine[i] = mine[i] or '' end
 local stamp = redis.sha1hex(table.concat(mine, '\n') .. redis.call('ZCARD', tombs_key(url)) .. '\n' ..
                             table.concat(redis.call('ZRANGE', sort, 0, -1, 'WITHSCORES'), '\n') .. '\n' ..
-                            table.concat(redis.call('HGETALL', digests_key(url)), '\n'))
+                            (redis.call('GET', items_key(url)) or ''))
 local answer = {stamp}
 if first == 0 then
   local due = due_of(url)

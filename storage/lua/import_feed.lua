@@ -1,5 +1,5 @@
 #!lua
--- uses posts host orphans
+-- uses posts digests host orphans
 -- replies text or integer
 -- One bounded step of importing a feed. Until its last step the feed counts as one with an interrupted removal: the
 -- rest of a failed import is removed like that, and no worker gets the feed to refresh. state:imports lists feeds being
@@ -61,8 +61,8 @@ elseif what == 'left' then
 elseif what == 'begin' then
   local is_known = redis.call('SISMEMBER', feeds_key, url) == 1
   if is_known and ARGV[4] ~= '1' then return 'known' end
-  local family = {feed_key(url), sort_key(url), guidmap_key(url), digests_key(url), tombs_key(url), items_key(url),
-                  volatile_key(url), state_key(url)}
+  local family = {feed_key(url), sort_key(url), guidmap_key(url), tombs_key(url), items_key(url), volatile_key(url),
+                  state_key(url)}
   if not is_known and redis.call('EXISTS', unpack(family)) > 0 then
     if not redis.call('ZSCORE', imports_key, url) or redis.call('HGET', state_key(url), 'leaving') then return 'left' end
     if redis.call('EXISTS', sort_key(url)) == 1 then return 'begun' end
@@ -115,10 +115,11 @@ if what == 'entries' then
     redis.call('HSET', id, unpack(post.fields))
     redis.call('HSET', id, 'feed_url', url)
     redis.call('HSET', guidmap_key(url), post.guid, id)
-    redis.call('HSET', digests_key(url), post.guid, post.digest)
+    digest_changes[id] = post.digest
     redis.call('ZADD', sort_key(url), post.score, id)
     signal('post_created', 'post', '"' .. id .. '"', post.signal, channel .. 'post_created')
   end
+  write_digests(url, '')
   finish_signals()
   return 'ok'
 end

@@ -67,7 +67,7 @@ end
 finish_signals()
 if redis.call('EXISTS', sort_key(url)) == 1 then return 1 end
 if redis.call('EXISTS', holders_key(url)) == 1 then return 3 end
-redis.call('UNLINK', guidmap_key(url), digests_key(url), tombs_key(url), feed_key(url), trace_key(url), items_key(url),
-           volatile_key(url), feed_state)
+redis.call('UNLINK', guidmap_key(url), tombs_key(url), feed_key(url), trace_key(url), items_key(url), volatile_key(url),
+           feed_state)
 redis.call('SREM', removals_key, url)
 return 2

@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
--- uses posts deliver verify
+-- uses posts deliver digests verify
 -- replies integer
 -- Applies a finding's changes if every old value is still there, otherwise none. Signals the changes that readers see:
 -- changed posts and feeds, and removed posts.
@@ -18,7 +18,7 @@ local function as_it_was(what, key, field, old)
   if what == 'del' then return type_of(key) == field and fingerprint(key) == old end
   if what == 'list' then return cjson.encode(redis.call('LRANGE', key, 0, -1)) == old end
   if what == 'gone' then return redis.call('EXISTS', key) == 0 end
-  return what == 'xtrim'
+  return what == 'xtrim' or what == 'digests'
 end
 -- The entry or feed record in which readers see a change; nil = none. A wrong rev is corrected without raising it.
 local own = {bytes = true, digest = true, rev = true}
@@ -77,6 +77,7 @@ for i = 3, #ARGV, 5 do
   elseif what == 'srem' then redis.call('SREM', key, field)
   elseif what == 'set' then redis.call('SET', key, new)
   elseif what == 'del' then redis.call('DEL', key)
+  elseif what == 'digests' then rebuild_digests(field)
   elseif what == 'gone' then  -- a lost entry counts as trimmed for readers of the stream
     signal('post_trimmed', 'post', cjson.encode(key), deletion(now, cjson.encode(field), cjson.encode(new or ''), 'lost'))
   elseif what == 'xtrim' then redis.call('XTRIM', key, 'MAXLEN', new)

@@ -1,14 +1,14 @@
 #!lua flags=no-writes
--- uses plain posts deliver verify
+-- uses plain posts deliver digests verify
 -- replies array of 5
 -- Checks one feed in bounded steps, each a consistent snapshot (RELIABILITY §2). Writes nothing. If every entry of the
 -- index is correct, and index, map and digests have equal length, all three match: only otherwise must map and digests
--- be walked.
+-- be walked. The digests are read in one step.
 -- ARGV: prefix, feed_url, 'feed' | 'guidmap' | 'digests', first rank or cursor, how many.
 -- Returns {findings, next rank or cursor ('' = done), state ('' = not registered), 1 = map and digests must be walked,
 --          {id, guid, rev, first_seen, last_changed, …}}.
 local url, mode, first, count = ARGV[2], ARGV[3], ARGV[4], tonumber(ARGV[5])
-local feed_state, sort, map, digests, tombs = state_key(url), sort_key(url), guidmap_key(url), digests_key(url), tombs_key(url)
+local feed_state, sort, map, items, tombs = state_key(url), sort_key(url), guidmap_key(url), items_key(url), tombs_key(url)
 local now, day = clock(), 24 * 3600 * 1000
 
 -- Absent keys are fine. `can_be_rebuilt`: a key of the wrong type can be deleted, because the other keys determine it.
@@ -23,12 +23,15 @@ end
 expect(feed_state, 'hash', 'I6')
 expect(map, 'hash', 'I3', true)
 expect(sort, 'zset', 'I4', true)
-expect(digests, 'hash', 'I4', true)
 expect(tombs, 'zset', 'I15')
 expect(feed_key(url), 'hash', 'I13', true)
-expect(items_key(url), 'string', 'I13', true)
+expect(items, 'string', 'I4', true)
 expect(volatile_key(url), 'string', 'I13', true)
 if not sound then return {findings, '', 'new', 0, {}} end
+local packed = redis.call('GET', items)
+local about = redis.call('HMGET', meta_key, 'schema', 'migrating')
+local is_migrated = about[1] ~= '1' and not about[2]
+local last_of_rows = packed and end_of_rows(packed)
 
 -- Makes the next document supply the missing data.
 local function forget_validators(changes)
@@ -43,23 +46,19 @@ if mode == 'guidmap' then
   local step = redis.call('HSCAN', map, first, 'COUNT', count)
   for i = 1, #step[2], 2 do
     local guid, id = step[2][i], step[2][i + 1]
-    local digest = redis.call('HGET', digests, guid)
     local is = is_entry(id) and type_of(id) == 'hash' and
                redis.call('HMGET', id, 'feed_url', 'guid', 'timestamp', 'last_changed')
     if not is then
-      local changes = {hdel(map, guid, id)}
-      if digest then changes[2] = hdel(digests, guid, digest) end
       find('I3', 'map.dangling', url, {map, id}, 'guid ' .. shown(guid) .. ' leads to ' .. shown(id) .. ', which is no entry',
-           forget_validators(changes))
+           forget_validators({hdel(map, guid, id)}))
     elseif not is[1] then
       find('I3', 'entry.feed', url, {id}, 'feed_url is missing', {hset(id, 'feed_url', false, url)})
     elseif not is[2] then
       find('I3', 'entry.guid', url, {id}, 'guid is missing', {hset(id, 'guid', false, guid)})
     elseif is[1] ~= url or is[2] ~= guid then
-      local changes = {hdel(map, guid, id)}
-      if digest then changes[2] = hdel(digests, guid, digest) end
       find('I3', 'map.differs', url, {map, id},
-           'guid ' .. shown(guid) .. ' leads to ' .. id .. ', whose guid is ' .. shown(is[2]) .. ' of ' .. shown(is[1]), changes)
+           'guid ' .. shown(guid) .. ' leads to ' .. id .. ', whose guid is ' .. shown(is[2]) .. ' of ' .. shown(is[1]),
+           {hdel(map, guid, id)})
     elseif not redis.call('ZSCORE', sort, id) then
       local score = whole(is[3]) or whole(is[4])
       find('I4', 'index.missing', url, {sort, id}, 'the entry has no place in the index',
@@ -69,14 +68,17 @@ if mode == 'guidmap' then
   return {findings, step[1] == '0' and '' or step[1], '', 0, {}}
 end
 if mode == 'digests' then
-  local step = redis.call('HSCAN', digests, first, 'COUNT', count)
-  for i = 1, #step[2], 2 do
-    if not redis.call('HGET', map, step[2][i]) then
-      find('I4', 'digest.stray', url, {digests}, 'a digest of guid ' .. shown(step[2][i]) .. ', which is not stored',
-           {hdel(digests, step[2][i], step[2][i + 1])})
-    end
+  local known, strays = {}, 0
+  for at = 5, last_of_rows or 0, row_bytes do
+    local id = entry_key(text(struct.unpack('<I6', packed, at)))
+    if known[id] or not redis.call('ZSCORE', sort, id) then strays = strays + 1 end
+    known[id] = true
   end
-  return {findings, step[1] == '0' and '' or step[1], '', 0, {}}
+  if strays > 0 then
+    find('I4', 'digest.stray', url, {items}, strays .. ' digests of entries that are not in the index, or have another',
+         {repack(url)})
+  end
+  return {findings, '', '', 0, {}}
 end
 
 local mine = redis.call('HMGET', feed_state, 'state', 'before_pause', 'claim', 'claim_due', 'last_claim', 'claim_part',
@@ -195,6 +197,10 @@ local ids = redis.call('ZRANGE', sort, rank, rank + count - 1, 'WITHSCORES')
 local has_tombs = redis.call('EXISTS', tombs) == 1
 local facts, unknown, bytes = {}, 0, 0
 local stored, textless_from = redis.call('ZCARD', sort), tonumber(mine[12] or nil)
+local marks, differ, first_that_differs = {}, 0, nil
+for at = 5, last_of_rows or 0, row_bytes do
+  marks[string.sub(packed, at, at + 5)] = string.sub(packed, at + 6, at + row_bytes - 1)
+end
 for i = 1, #ids, 2 do
   local id, score = ids[i], ids[i + 1]
   local exists = is_entry(id) and type_of(id)
@@ -233,12 +239,11 @@ for i = 1, #ids, 2 do
              {hset(map, guid, mapped, id)})
       end
     else
-      local digest = redis.call('HGET', digests, guid)
       if not is[3] then
-        find('I4', 'digest.missing', url, {id}, 'the entry has no digest', {hset(id, 'digest', false, digest or '0')})
-      elseif digest ~= is[3] then
-        find('I4', 'digest.differs', url, {digests, id}, 'digest ' .. shown(digest) .. ', that of the entry is ' .. shown(is[3]),
-             {hset(digests, guid, digest, is[3])})
+        local mark = string.match(marks[packed_number(id)] or '0', '^%z*(.+)')  -- matches the same documents
+        find('I4', 'digest.missing', url, {id}, 'the entry has no digest', {hset(id, 'digest', false, mark), repack(url)})
+      elseif marks[packed_number(id)] ~= mark_of(is[3]) then
+        differ, first_that_differs = differ + 1, first_that_differs or id
       end
       if has_tombs and redis.call('ZSCORE', tombs, guid) then
         find('I15', 'tomb.stored', url, {tombs, id}, 'guid ' .. shown(guid) .. ' is stored, and has a tombstone',
@@ -274,10 +279,22 @@ for i = 1, #ids, 2 do
     facts[n + 1], facts[n + 2], facts[n + 3], facts[n + 4] = id, is[5] or '', is[6] or '', is[7] or ''
   end
 end
+if not is_migrated then
+  -- older forms of digests are no violations
+elseif packed and not last_of_rows then
+  find('I4', 'items.damaged', url, {items}, 'holds no digests', {repack(url)})
+elseif differ > 0 then
+  find('I4', 'digest.differs', url, {items, first_that_differs},
+       differ .. ' digests are missing or differ from those of their entries', {repack(url)})
+end
+local old = old_digests_key(url)
+if is_migrated and rank == 0 and redis.call('EXISTS', old) == 1 then
+  find('I4', 'digests.old', url, {old}, 'was written by a build before schema 2', {del(old)})
+end
 -- With more posts than one step reads, the sum would mix several moments.
 if rank == 0 and stored <= count and bytes ~= (tonumber(mine[9] or nil) or 0) then
   find('statistics', 'bytes.sum', url, {feed_state}, 'bytes is ' .. shown(mine[9]) .. ', its posts have ' .. text(bytes),
        {hset(feed_state, 'bytes', mine[9], text(bytes))})
 end
-local equal = stored == redis.call('HLEN', map) and stored == redis.call('HLEN', digests)
+local equal = stored == redis.call('HLEN', map) and (not is_migrated or 4 + stored * row_bytes == (last_of_rows or 4))
 return {findings, #ids == 2 * count and text(rank + count) or '', state or 'new', (not equal or unknown > 0 or #findings > 0) and 1 or 0, facts}

@@ -9,7 +9,7 @@ local last = 2 + tonumber(ARGV[2])
 for i = 3, last do
   local id = ARGV[i]
   local kind = type_of(id)
-  local is = kind == 'hash' and redis.call('HMGET', id, 'feed_url', 'guid', 'timestamp', 'digest')
+  local is = kind == 'hash' and redis.call('HMGET', id, 'feed_url', 'guid', 'timestamp')
   local url, guid = is and is[1], is and is[2]
   if kind == 'none' then
     -- removed since the scan
@@ -30,10 +30,8 @@ for i = 3, last do
     elseif not mapped and zscore(tombs_key(url), guid) then
       find('I3', 'trim.half', url, {id, tombs_key(url)}, 'guid ' .. shown(guid) .. ' was trimmed, but its entry is left', {del(id)})
     elseif not mapped and whole(is[3]) then
-      local changes = {hset(map, guid, false, id), zadd(sort, id, false, is[3])}
-      local digest = hget(digests_key(url), guid)
-      if digest ~= is[4] then changes[3] = hset(digests_key(url), guid, digest, is[4] or '0') end
-      find('I3', 'map.missing', url, {map, sort, id}, 'the entry of guid ' .. shown(guid) .. ' is in neither map nor index', changes)
+      find('I3', 'map.missing', url, {map, sort, id}, 'the entry of guid ' .. shown(guid) .. ' is in neither map nor index',
+           {hset(map, guid, false, id), zadd(sort, id, false, is[3]), repack(url)})
     elseif mapped then
       find('I2', 'duplicate', url, {map, id, mapped}, 'guid ' .. shown(guid) .. ' is stored twice, as ' .. mapped .. ' and as ' .. id,
            {del(id)})

@@ -56,7 +56,8 @@ elseif what == 'meta' then
     end
   end
   if not whole(meta[1]) then
-    find('I5', 'meta.schema', '', {meta_key}, 'schema is ' .. shown(meta[1]), {hset(meta_key, 'schema', meta[1], '1')})
+    find('I5', 'meta.schema', '', {meta_key}, 'schema is ' .. shown(meta[1]),
+         {hset(meta_key, 'schema', meta[1], '2'), hset(meta_key, 'migrating', redis.call('HGET', meta_key, 'migrating'), '1')})
   end
   if not whole(meta[2]) then
     find('I5', 'meta.partitions', '', {meta_key}, 'partitions is ' .. shown(meta[2]), {hset(meta_key, 'partitions', meta[2], '1')})

@@ -8,6 +8,7 @@
 
 #include "parsers/text/holders.hpp"
 #include "parsers/text/url.hpp"
+#include "storage/records/entry_record.hpp"
 #include "storage/records/post_identity.hpp"
 
 namespace feedmill {
@@ -17,11 +18,13 @@ constexpr std::size_t word = 8, row = 2 * word;
 
 constexpr std::uint64_t guid_half = ~std::uint64_t{0} << 32U;
 
-/// The guid's hash in the upper half, the digest's in the lower one; 0 there without a digest, as of a tombstone.
-/// `named`: the guid is from the document; otherwise it is a link.
+/// The guid's hash in the upper half, that of the digest's mark in the lower one; 0 there without a digest, as of a
+/// tombstone. `digest` may be its mark. `named`: the guid is from the document; otherwise it is a link.
 std::uint64_t post_hash(std::string_view guid, std::string_view digest, bool named) {
   const std::uint64_t hash = XXH3_64bits_withSeed(guid.data(), guid.size(), named ? 0 : 1) & guid_half;
-  return digest.empty() ? hash : hash | XXH3_64bits(digest.data(), digest.size()) >> 32U;
+  if (digest.empty()) return hash;
+  const DigestMark mark = digest_mark(digest);
+  return hash | XXH3_64bits(mark.data(), mark.size()) >> 32U;
 }
 
 void append_word(std::string& text, std::uint64_t number) {
@@ -37,6 +40,28 @@ std::uint64_t word_at(std::string_view text, std::size_t at) {
 }
 
 }  // namespace
+
+DigestMark digest_mark(std::string_view digest) {
+  DigestMark mark{};
+  const bool is_cut = digest.size() > mark.size() && digest.starts_with(cut_mark);
+  const std::size_t size = std::min(digest.size(), mark.size() - (is_cut ? 1 : 0));
+  digest.copy(mark.data() + (mark.size() - size), size, digest.size() - size);
+  if (is_cut) mark[0] = '!';
+  return mark;
+}
+
+PackedItems::PackedItems(std::string_view value) {
+  constexpr std::size_t head = 4;
+  if (value.size() < head) return;
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < head; ++i) count |= std::size_t{static_cast<unsigned char>(value[i])} << (8 * i);
+  value.remove_prefix(head);
+  if (count > value.size() / row_bytes) return;
+  const std::string_view behind = value.substr(count * row_bytes);
+  if (!behind.empty() && (behind.size() < word + row || behind.size() % row != word)) return;
+  digests = value.substr(0, count * row_bytes);
+  items = behind;
+}
 
 bool stand_alone(const std::vector<EntryRecord>& records) {
   const bool named = !records.empty() && is_named(records.front());
@@ -65,7 +90,7 @@ std::string items_text(std::uint64_t context, const std::vector<EntryRecord>& re
   return text;
 }
 
-StoredItems::StoredItems(std::string_view text, std::span<const std::pair<std::string_view, std::string_view>> known) {
+StoredItems::StoredItems(std::string_view text, std::span<const StoredGuid> known) {
   if (text.size() < word + row || text.size() % row != word) return;
   std::vector<std::pair<std::uint64_t, std::size_t>> places, items;  // by hash
   places.reserve(known.size());
@@ -79,7 +104,7 @@ StoredItems::StoredItems(std::string_view text, std::span<const std::pair<std::s
   for (const bool named : {true, false}) {  // either all are named, or none is
     places.clear();
     for (std::size_t i = 0; i < known.size(); ++i) {
-      places.emplace_back(post_hash(known[i].first, known[i].second, named), i);
+      places.emplace_back(post_hash(known[i].guid, known[i].mark, named), i);
     }
     std::sort(places.begin(), places.end());
     for (std::size_t at = word; at < text.size(); at += row) {
@@ -101,11 +126,11 @@ StoredItems::StoredItems(std::string_view text, std::span<const std::pair<std::s
 
 EntryRecord StoredItems::record(std::uint64_t hash) const {
   const auto found = std::ranges::lower_bound(hashes_, hash);
-  const auto& [guid, digest] = posts_[static_cast<std::size_t>(found - hashes_.begin())];
+  const StoredGuid& post = posts_[static_cast<std::size_t>(found - hashes_.begin())];
   EntryRecord record;
-  record.guid = guid;
-  if (named_) record.given_guid = guid;
-  record.digest = digest;
+  record.guid = post.guid;
+  if (named_) record.given_guid = post.guid;
+  record.digest = post.mark;
   record.item_hash = hash;
   record.passed_over = true;
   return record;

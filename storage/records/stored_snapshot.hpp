@@ -1,6 +1,7 @@
 // A document's posts before they are written, and the stored posts to compare them with (RELIABILITY L5).
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -103,12 +104,34 @@ struct StoredSnapshot {
   std::vector<std::string> tombs_new;  ///< guids of posts that were trimmed under other guids
 };
 
-// Hashes of the items in a feed's last document with posts that are stored unchanged, or that retention removed: an
-// identical item in the next document need not be parsed.
+// Value of `state:items:<feed_url>`: the digests of the feed's posts, to find those that a document changes; and hashes
+// of the items in its last document with posts that are stored unchanged, or that retention removed, because an
+// identical item in the next document need not be parsed. Scripts write it (storage/lua/shared/digests.lua).
 
-/// Value of `state:items:<feed_url>` for a document: the context of its hashes (Feed::context), then for each item its
-/// hash (8 bytes) and those of the guid and the digest (4 each). "" unless stand_alone(): the whole next document is
-/// parsed then. Pure; linear.
+/// What stands for a digest in a row: its last characters. Of an entry_digest(), 58 of 64 bits.
+using DigestMark = std::array<char, 10>;
+/// Of a mark: the same mark.
+DigestMark digest_mark(std::string_view digest);
+
+/// Parts of the value; both empty if it is malformed or of a build before schema 2.
+struct PackedItems {
+  static constexpr std::size_t number_bytes = 6, row_bytes = number_bytes + sizeof(DigestMark);
+
+  std::string_view digests;  ///< of each post its entry's number, little-endian, and its digest_mark(); in any order
+  std::string_view items;    ///< items_text()
+
+  explicit PackedItems(std::string_view value);
+};
+
+/// A stored post, or a tombstone. The views refer to the store's replies.
+struct StoredGuid {
+  std::string_view guid, id;  ///< id: "" = tombstoned
+  std::string_view mark;      ///< digest_mark(), "" = unknown or tombstoned
+};
+
+/// The items of a document: the context of their hashes (Feed::context), then for each item its hash (8 bytes), and
+/// that of the guid and of the digest's mark (4 each). "" unless stand_alone(): the whole next document is parsed then.
+/// Pure; linear.
 std::string items_text(std::uint64_t context, const std::vector<EntryRecord>& records);
 
 /// Whether each post of a feed identified by guid can be identified without the others: all have unique guids from
@@ -120,25 +143,25 @@ bool stand_alone(const std::vector<EntryRecord>& records);
 class StoredItems {
  public:
   StoredItems() = default;
-  /// `known`: guid and digest of each stored post, and guids of tombstones with the digest ""; the texts must outlive
-  /// this object. Malformed text has no items.
-  StoredItems(std::string_view text, std::span<const std::pair<std::string_view, std::string_view>> known);
+  /// `known`: stored posts with their marks, and tombstones; their texts must outlive this object. Malformed text
+  /// has no items.
+  StoredItems(std::string_view text, std::span<const StoredGuid> known);
 
   std::uint64_t context() const { return context_; }
   /// Sorted, for DocumentHints::known.
   std::span<const std::uint64_t> hashes() const { return hashes_; }
-  /// Guid and digest of the items' posts, "" = tombstoned; in any order.
-  std::span<const std::pair<std::string_view, std::string_view>> posts() const { return posts_; }
+  /// The items' posts and tombstones, in any order.
+  std::span<const StoredGuid> posts() const { return posts_; }
   /// Whether the documents give these posts their guids; otherwise their links serve as guids.
   bool are_named() const { return named_; }
-  /// The record of the item with that hash: guid and digest, no fields.
+  /// The record of the item with that hash: guid, no fields; as its digest the mark.
   EntryRecord record(std::uint64_t hash) const;
 
  private:
   std::uint64_t context_ = 0;
   bool named_ = true;
   std::vector<std::uint64_t> hashes_;
-  std::vector<std::pair<std::string_view, std::string_view>> posts_;  // parallel to hashes_
+  std::vector<StoredGuid> posts_;  // parallel to hashes_
 };
 
 }  // namespace feedmill

@@ -7,7 +7,8 @@
 
 namespace feedmill {
 
-/// Endings of the keys that begin with a feed's URL: no feed URL may end with one.
+/// Endings of the keys that begin with a feed's URL: no feed URL may end with one. ":digests" is of builds before
+/// schema 2.
 inline constexpr std::array<std::string_view, 4> feed_key_endings{":sort", ":guidmap", ":digests", ":tombs"};
 
 /// Key names: <key_prefix><partition prefix><name>. A partition's prefix is "{<tag>}:" (partition.hpp), which puts all
@@ -85,9 +86,9 @@ class Keys {
   std::string trace(std::string_view feed_url) const { return join("state:trace:", feed_url); }
   std::string sort(std::string_view feed_url) const { return join(feed_url, ":sort"); }
   std::string guidmap(std::string_view feed_url) const { return join(feed_url, ":guidmap"); }
-  std::string digests(std::string_view feed_url) const { return join(feed_url, ":digests"); }
   std::string tombs(std::string_view feed_url) const { return join(feed_url, ":tombs"); }
-  /// Content hashes of the items in the feed's last document (StoredItems in storage/records/stored_snapshot.hpp).
+  /// Digests of the feed's posts, and content hashes of the items in its last document (PackedItems in
+  /// storage/records/stored_snapshot.hpp).
   std::string items(std::string_view feed_url) const { return join("state:items:", feed_url); }
   std::string volatile_parts(std::string_view feed_url) const { return join("state:volatile:", feed_url); }
 

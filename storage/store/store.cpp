@@ -20,7 +20,7 @@
 namespace feedmill {
 namespace {
 
-constexpr int schema_version = 1;
+constexpr int schema_version = 2;
 
 Keys keys_of(const StoreOptions& options, bool in_cluster, const Partition& partition) {
   if (options.of_all) return Keys::of_all(options.key_prefix);
@@ -131,7 +131,7 @@ StoreResult<std::string> Store::Impl::open(bool create) {
     if (const auto works = check_work(version); !works) return works.error();
   }
   if (options.of_all) return server;
-  const auto about = redis.command({"HMGET", keys.store(), "schema", "id", "partitions"});
+  const auto about = redis.command({"HMGET", keys.store(), "schema", "id", "partitions", "migrating"});
   if (!about) return about.error();
   // The hash may hold only statistics: from workers that kept running when a node came back empty.
   if ((*about)[0].is_nil() && (*about)[2].is_nil()) {
@@ -148,10 +148,14 @@ StoreResult<std::string> Store::Impl::open(bool create) {
     Words words{"HSET", store, "schema", schema, "partitions", partitions, "created", *created};
     if (!options.partition.is_whole()) words.insert(words.end(), {"partition", partition});
     if (!replication_id_.empty()) words.insert(words.end(), {"primary", replication_id_});
-    if (feeds->integer() == 0) words.insert(words.end(), {"by_url", "1"});  // RELIABILITY L22: nothing to build yet
+    if (feeds->integer() == 0) words.insert(words.end(), {"by_url", "1"});    // RELIABILITY L22: nothing to build yet
+    if (feeds->integer() > 0) words.insert(words.end(), {"migrating", "1"});  // unknown by which build
     const auto written = redis.command(words);
     if (!written) return written.error();
     if (const auto named = give_id(); !named) return named.error();
+    if (feeds->integer() > 0) {
+      if (const auto migrated = migrate(); !migrated) return migrated.error();
+    }
     return server;
   }
   if (const auto fits = check_partitions((*about)[2]); !fits) return fits.error();
@@ -160,7 +164,11 @@ StoreResult<std::string> Store::Impl::open(bool create) {
     return StoreError{StoreError::Code::unsupported, "the store was written by a newer feedmill (schema " +
                                                          std::string(schema.text()) + "); upgrade this one"};
   }
-  if (create && !options.reads_only && (*about)[1].is_nil()) {
+  if (!create || options.reads_only) return server;
+  if (schema.integer() == 1 || !(*about)[3].is_nil()) {
+    if (const auto migrated = migrate(); !migrated) return migrated.error();
+  }
+  if ((*about)[1].is_nil()) {
     if (const auto named = give_id(); !named) return named.error();
   }
   return server;

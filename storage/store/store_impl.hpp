@@ -160,6 +160,9 @@ class Store::Impl {
   StoreResult<void> check_work(std::string_view version);
   StoreResult<void> check_partitions(ReplyView there) const;
   StoreResult<void> give_id();
+  /// Brings a store of an older schema to the current one, in bounded steps; again after an interruption. `loading`:
+  /// workers of an older version are running.
+  StoreResult<void> migrate();
   const std::string& hash_of(Script script);
   StoreResult<void> load(Script script);
   StoreResult<Reply> answer(Script script);

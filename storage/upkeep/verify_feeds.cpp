@@ -48,9 +48,7 @@ Verifier::Work::Names Verifier::Work::look_at_markup(const std::string& id, cons
     violation.changes.push_back({value.empty() ? "hdel" : "hset", id, name,
                                  before == nullptr ? std::nullopt : std::optional(old),
                                  value.empty() ? std::nullopt : std::optional(value)});
-    if (name == "digest") {
-      violation.changes.push_back({"hset", impl_.keys.digests(url), std::string(value_of(fields, "guid")), old, value});
-    }
+    if (name == "digest") violation.changes.push_back({"digests", impl_.keys.items(url), url, {}, {}});
   }
   if (!options_.journal) violation.changes.push_back({"hset", id, wanted.front().first, {}, {}});  // repairable
   violation.detail += " would be stored differently today";

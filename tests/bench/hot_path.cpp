@@ -100,12 +100,17 @@ Commit refresh(Store& nowhere, const Known& known, const std::string& body, bool
   FetchResult fetched = answer(known.url, body);
   Reading reading;
   StoredSnapshot found;
-  std::vector<std::pair<std::string_view, std::string_view>> digests;
+  std::vector<DigestMark> marks;
+  std::vector<StoredGuid> stored;
   if (auto same = known_body(fetched, known.claim.state)) {
     reading = std::move(*same);
   } else {
-    for (const EntryRecord& record : known.stored) digests.emplace_back(record.guid, record.digest);
-    const StoredItems items = first ? StoredItems() : StoredItems(known.items, digests);
+    marks.reserve(known.stored.size());
+    for (const EntryRecord& record : known.stored) {
+      const DigestMark& mark = marks.emplace_back(digest_mark(record.digest));
+      stored.push_back({record.guid, {}, {mark.data(), mark.size()}});
+    }
+    const StoredItems items = first ? StoredItems() : StoredItems(known.items, stored);
     ReadingOptions options;
     options.hash_items = true;
     options.items = &items;

@@ -276,8 +276,8 @@ def measure(build, workers, redis, path, urls, directory):
     shared = sum(redis("MEMORY", "USAGE", key, "SAMPLES", 0) for key in ("schedule", "feeds")) / feeds
     indexes, counted, keys = 0, 0, []
     for url in sample:
-        indexes += sum(redis("MEMORY", "USAGE", f"{url}:{name}", "SAMPLES", 0) or 0
-                       for name in ("sort", "guidmap", "digests"))
+        indexes += sum(redis("MEMORY", "USAGE", key, "SAMPLES", 0) or 0
+                       for key in (f"{url}:sort", f"{url}:guidmap", f"state:items:{url}"))
         ids = redis("ZRANGE", f"{url}:sort", 0, -1)
         counted += len(ids)
         keys += ids[:5]

@@ -12,6 +12,7 @@
 #include "storage/lua/scripts.hpp"
 #include "tests/end_to_end/truth_world.hpp"
 #include "tests/support/fault_proxy.hpp"
+#include "tests/support/packed_digests.hpp"
 
 namespace feedmill::test::crash_points_test {
 namespace {
@@ -24,7 +25,8 @@ enum class Scene {
   deliver,  ///< the news are stored but not delivered
   rewrite,  ///< like refresh, while Redis rewrites its AOF
   removal,  ///< a feed of 250 posts is being removed
-  drain     ///< like refresh, after the worker was asked to stop
+  drain,    ///< like refresh, after the worker was asked to stop
+  upgrade   ///< like refresh, in a store of schema 1
 };
 
 /// A row of the table: its point in the code, and the script that fails there.
@@ -55,6 +57,9 @@ constexpr Step steps[] = {
     {"S12", "WR", Scene::rewrite, "S8:1"},
     {"S15", "WRN", Scene::removal, "S15:1", &scripts::remove, Fault::cut_reply, 1, true},
     {"S16", "WRN", Scene::drain, "S16:1"},
+    {"S25_begun", "WRN", Scene::upgrade, "S25:1", &scripts::migrate, Fault::cut_reply, 1, true},
+    {"S25_feeds", "WRN", Scene::upgrade, "S25:2", &scripts::migrate, Fault::cut_request, 2},
+    {"S25_ended", "WRN", Scene::upgrade, "S25:3", &scripts::migrate, Fault::cut_reply, 3, true},
 };
 
 struct Cell {
@@ -123,6 +128,10 @@ class CrashPoints : public testing::TestWithParam<Cell> {
       case Scene::refresh:
       case Scene::drain:
         it.bring_news();
+        break;
+      case Scene::upgrade:
+        it.bring_news();
+        ASSERT_EQ(it.world.redis_text({"EVAL", written_by_schema_1, "0"}), "3");
         break;
     }
   }

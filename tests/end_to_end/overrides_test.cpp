@@ -121,7 +121,6 @@ TEST_F(Overrides, PostsOfARemovedPolicyAreStoredAgainWithoutNews) {
     done({"refresh", url});
     EXPECT_EQ(entry("summary", post), strict);
     world.redis_text({"HSET", post, "summary", classic, "san_ver", "2", "digest", digest});
-    world.redis_text({"HSET", url + ":digests", "old", digest});
     world.redis_text({"HSET", "Feed:" + url, "san_ver", "2"});
     world.redis_text({"DEL", "state:items:" + url});
     if (id == "1") world.redis_text({"HSET", "state:feed:" + url, "settings", R"({"html_policy":"classic"})"});

@@ -101,6 +101,11 @@ class ArchiveTest : public FilledStoreTest {
         for (auto& [name, text] : pairs) value->words.insert(value->words.end(), {name, text});
       } else if (value->type == "set") {
         std::sort(value->words.begin(), value->words.end());
+      } else if (key.starts_with("state:items:")) {
+        const std::string packed = std::exchange(value->words, {}).front();
+        const auto marks = packed_digests(packed);
+        for (const auto& [id, mark] : marks) value->words.insert(value->words.end(), {id, mark});
+        value->words.push_back(packed.substr(4 + 16 * marks.size()));
       }
       value->words.insert(value->words.begin(), value->type);
       all[key] = value->words;

@@ -263,19 +263,19 @@ class Histories : public test::StoreTest {
   }
 
   void expect_as(const Model& model, const std::string& url) {
-    std::map<std::string, std::string> map, order, digests, tombs;
+    std::map<std::string, std::string> map, order, tombs;
     for (const auto& [guid, id] : pairs({"HGETALL", url + ":guidmap"})) map[guid] = id;
     for (const auto& [id, score] : pairs({"ZRANGE", url + ":sort", "0", "-1", "WITHSCORES"})) order[id] = score;
-    for (const auto& [guid, digest] : pairs({"HGETALL", url + ":digests"})) digests[guid] = digest;
+    std::map<std::string, std::string> marks = digests(url);
     for (const auto& [guid, score] : pairs({"ZRANGE", url + ":tombs", "0", "-1", "WITHSCORES"})) tombs[guid] = score;
     ASSERT_EQ(map.size(), model.posts.size());
     ASSERT_EQ(order.size(), model.posts.size());
-    ASSERT_EQ(digests.size(), model.posts.size());
+    ASSERT_EQ(marks.size(), model.posts.size());
     for (const auto& [guid, post] : model.posts) {
       ASSERT_EQ(map[guid], post.id()) << guid;
       ASSERT_EQ(order[post.id()], std::to_string(post.timestamp)) << guid;
       if (!post.digest.empty()) {
-        ASSERT_EQ(digests[guid], post.digest) << guid;
+        ASSERT_EQ(marks[post.id()], test::packed_mark(post.digest)) << guid;
       }
       std::map<std::string, std::string> fields;
       for (const auto& [name, value] : pairs({"HGETALL", post.id()})) fields[name] = value;

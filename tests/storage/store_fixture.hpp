@@ -1,6 +1,8 @@
 // A store on a real server, and the steps of a worker as functions.
 #pragma once
 
+#include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -12,6 +14,7 @@
 #include "storage/ingest/ingest.hpp"
 #include "storage/records/diff.hpp"
 #include "storage/store/store.hpp"
+#include "tests/support/packed_digests.hpp"
 #include "tests/support/redis_server.hpp"
 
 namespace feedmill::test {
@@ -29,6 +32,11 @@ class StoreTest : public testing::Test {
   }
 
   std::string redis(const std::vector<std::string>& words) { return redis_command(server, words); }
+
+  /// What the store keeps of its posts' digests (packed_mark()), by entry.
+  std::map<std::string, std::string> digests(const std::string& url = feed_url) {
+    return packed_digests(redis({"GET", "state:items:" + url}));
+  }
 
   void add(const std::string& url = feed_url) {
     ASSERT_TRUE(Feeds(store).add(std::vector{NewFeed{.feed_url = url, .after = {}, .settings = "", .title = ""}}));
@@ -66,7 +74,11 @@ class StoreTest : public testing::Test {
 
   static EntryRecord post(const std::string& guid, std::int64_t timestamp, const std::string& title = "t") {
     Fields fields{{"link", "https://example.org/" + guid}, {"title", title}};
-    return {guid, title, timestamp, fields};
+    return {guid, digest_of(title), timestamp, fields};
+  }
+  /// The text itself, if the store keeps all of it.
+  static std::string digest_of(const std::string& text) {
+    return text.size() <= 10 ? text : std::to_string(std::hash<std::string>()(text));
   }
 
   /// The commit that a worker makes for a document: look up, diff, plan.

@@ -17,7 +17,10 @@ class StoryTest : public StoreTest {
  protected:
   static EntryRecord post_to(const std::string& guid, const std::string& link, const std::string& title,
                              std::int64_t timestamp = 1'000) {
-    return {guid, title + link, timestamp, {{"canonical_url", canonical_url(link)}, {"link", link}, {"title", title}}};
+    return {guid,
+            digest_of(title + link),
+            timestamp,
+            {{"canonical_url", canonical_url(link)}, {"link", link}, {"title", title}}};
   }
 
   /// Refreshes a feed with a document that lists these posts; adds the feed if necessary.

@@ -127,8 +127,9 @@ TEST_P(Damages, AreFoundByNameAndRepaired) {
   }
 }
 
-const std::string state = "state:feed:" + feed_url, guidmap = feed_url + ":guidmap", digests = feed_url + ":digests",
-                  sort = feed_url + ":sort", tombs = feed_url + ":tombs", other_state = "state:feed:" + other;
+const std::string state = "state:feed:" + feed_url, guidmap = feed_url + ":guidmap", items = "state:items:" + feed_url,
+                  old_digests = feed_url + ":digests", sort = feed_url + ":sort", tombs = feed_url + ":tombs",
+                  other_state = "state:feed:" + other;
 
 INSTANTIATE_TEST_SUITE_P(
     All, Damages,
@@ -147,13 +148,21 @@ INSTANTIATE_TEST_SUITE_P(
         Damage{"NotInTheIndex", {{"ZREM", sort, "Entry:3"}}, "I4", "index.missing", "Entry:3"},
         Damage{"NotInTheMap", {{"HDEL", guidmap, "e"}}, "I3", "map.missing", "Entry:3"},
         Damage{"InNeitherMapNorIndex",
-               {{"HDEL", guidmap, "e"}, {"ZREM", sort, "Entry:3"}, {"HDEL", digests, "e"}},
+               {{"HDEL", guidmap, "e"}, {"ZREM", sort, "Entry:3"}, {"DEL", items}},
                "I3",
                "map.missing",
                "Entry:3"},
-        Damage{"DigestGone", {{"HDEL", digests, "e"}}, "I4", "digest.differs", "Entry:3"},
-        Damage{"DigestDiffers", {{"HSET", digests, "e", "zzz"}}, "I4", "digest.differs", "Entry:3"},
-        Damage{"DigestOfNothing", {{"HSET", digests, "ghost", "1"}}, "I4", "digest.stray", digests.c_str()},
+        Damage{"DigestsGone", {{"DEL", items}}, "I4", "digest.differs", items.c_str()},
+        Damage{"DigestDiffers", {{"SETRANGE", items, "10", "zzz"}}, "I4", "digest.differs", items.c_str()},
+        Damage{"DigestOfNothing", {{"SETRANGE", items, "4", "z"}}, "I4", "digest.stray", items.c_str()},
+        Damage{"DigestsDamaged", {{"APPEND", items, "z"}}, "I4", "items.damaged", items.c_str()},
+        Damage{"DigestsOverwritten",
+               {{"SET", items, std::string(std::size_t{1} << 20U, 'z')}},
+               "I4",
+               "items.damaged",
+               items.c_str()},
+        Damage{"ItemsOfAnOlderBuild", {{"SET", items, std::string(24, 'z')}}, "I4", "items.damaged", items.c_str()},
+        Damage{"DigestsOfAnOlderBuild", {{"HSET", old_digests, "e", "1"}}, "I4", "digests.old", old_digests.c_str()},
         Damage{"EntryWithoutDigest", {{"HDEL", "Entry:3", "digest"}}, "I4", "digest.missing", "Entry:3"},
         Damage{"WrongPlace", {{"ZADD", sort, "5", "Entry:3"}}, "I4", "index.score", "Entry:3"},
         Damage{"ForeignMember", {{"ZADD", sort, "5", "banana"}}, "I4", "index.dangling", "banana"},
@@ -323,7 +332,7 @@ INSTANTIATE_TEST_SUITE_P(
         Damage{"TombstonesOfTheWrongType", {{"DEL", tombs}, {"SET", tombs, "x"}}, "I15", "type", tombs.c_str(), false},
         Damage{"MapOfTheWrongType", {{"DEL", guidmap}, {"SET", guidmap, "x"}}, "I3", "type", guidmap.c_str()},
         Damage{"IndexOfTheWrongType", {{"DEL", sort}, {"SADD", sort, "x"}}, "I4", "type", sort.c_str()},
-        Damage{"DigestsOfTheWrongType", {{"DEL", digests}, {"LPUSH", digests, "x"}}, "I4", "type", digests.c_str()},
+        Damage{"DigestsOfTheWrongType", {{"DEL", items}, {"LPUSH", items, "x"}}, "I4", "type", items.c_str()},
         Damage{
             "ScheduleOfTheWrongType", {{"DEL", "schedule"}, {"SET", "schedule", "x"}}, "I6", "type", "schedule", false},
         Damage{
@@ -424,7 +433,7 @@ TEST_F(VerifyTest, RepairsAnUnreachablePostInOnePass) {
   fill();
   redis({"HDEL", "Entry:3", "digest", "bytes", "rev"});
   redis({"HDEL", guidmap, "e"});
-  redis({"HDEL", digests, "e"});
+  redis({"DEL", items});
   redis({"ZREM", sort, "Entry:3"});
   std::vector<Violation> told;
   repair(told);

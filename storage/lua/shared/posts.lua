@@ -25,7 +25,6 @@ local function entry_key(number) return prefix .. 'Entry:' .. number end
 local function feed_key(url) return prefix .. 'Feed:' .. url end
 local function sort_key(url) return prefix .. url .. ':sort' end
 local function guidmap_key(url) return prefix .. url .. ':guidmap' end
-local function digests_key(url) return prefix .. url .. ':digests' end
 local function tombs_key(url) return prefix .. url .. ':tombs' end
 local function holders_key(url) return prefix .. 'state:channels:' .. url end
 local function trace_key(url) return prefix .. 'state:trace:' .. url end
@@ -155,7 +154,7 @@ end
 
 -- A feed's post keys and their types.
 local function post_keys(url)
-  return {{sort_key(url), 'zset'}, {guidmap_key(url), 'hash'}, {digests_key(url), 'hash'}, {tombs_key(url), 'zset'}}
+  return {{sort_key(url), 'zset'}, {guidmap_key(url), 'hash'}, {tombs_key(url), 'zset'}, {items_key(url), 'string'}}
 end
 
 -- An error if a post cannot be removed completely: all checks come before the first write. nil = none.
@@ -170,18 +169,21 @@ local function unfit_to_delete(url)
   end
 end
 
--- Removes a post with everything that refers to it, and its bytes from the feed's count. Returns its guid as JSON text
--- ('""' if it had none), the raw guid, and its bytes.
+-- Digests of posts by entry id, '' = removed, for write_digests() in digests.lua.
+local digest_changes = {}
+
+-- Removes a post with everything that refers to it, and its bytes from the feed's count; its digest is left to
+-- write_digests(). Returns its guid as JSON text ('""' if it had none), the raw guid, and its bytes.
 local function delete_post(url, id)
   local mine = redis.pcall('HMGET', id, 'guid', 'bytes')
   if mine.err then mine = {} end  -- not a hash: remove it anyway
   local guid, bytes = mine[1], tonumber(mine[2] or nil) or 0
   redis.call('DEL', id)
   redis.call('ZREM', sort_key(url), id)
+  digest_changes[id] = ''
   if bytes > 0 then redis.pcall('HINCRBY', state_key(url), 'bytes', -bytes) end
   if not guid then return '""', nil, bytes end
   redis.call('HDEL', guidmap_key(url), guid)
-  redis.call('HDEL', digests_key(url), guid)
   return cjson.encode(guid), guid, bytes
 end
 

@@ -49,9 +49,13 @@ local function zrem(key, member, old) return {'zrem', key, member, old, false} e
 local function sadd(key, member) return {'sadd', key, member, false, member} end
 local function srem(key, member) return {'srem', key, member, member, false} end
 local function set(key, old, new) return {'set', key, '', old or false, new} end
+local function repack(url) return {'digests', items_key(url), url, false, false} end
 local function del(key) return {'del', key, type_of(key), fingerprint(key), false} end
+
+local function old_digests_key(url) return prefix .. url .. ':digests' end
 
 -- All keys of a feed.
 local function family(url)
-  return {feed_key(url), sort_key(url), guidmap_key(url), digests_key(url), tombs_key(url), items_key(url), volatile_key(url), state_key(url)}
+  return {feed_key(url), sort_key(url), guidmap_key(url), old_digests_key(url), tombs_key(url), items_key(url),
+          volatile_key(url), state_key(url)}
 end

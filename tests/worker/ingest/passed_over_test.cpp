@@ -34,7 +34,8 @@ class World : public Polling {
         all.push_back(entry.id + " " + name + " " + value);
       }
     }
-    for (const char* ending : {":guidmap", ":digests"}) all.push_back(sorted("HGETALL", url + ending));
+    all.push_back(sorted("HGETALL", url + ":guidmap"));
+    for (const auto& [id, mark] : digests()) all.push_back(id + " " + mark);
     all.push_back(sorted("HGETALL", "Feed:" + url));
     for (boost::json::object& signal : signals()) {
       for (const char* name : {"seq", "prev", "timestamp"}) signal.erase(name);
@@ -238,7 +239,6 @@ void compare_histories(bool names, unsigned seeds, std::size_t least_passed) {
           world->redis({"DEL", id});
           world->redis({"ZREM", url + ":sort", id});
           world->redis({"HDEL", url + ":guidmap", guid});
-          world->redis({"HDEL", url + ":digests", guid});
         }
       }
       for (World* world : {&on, &off}) {

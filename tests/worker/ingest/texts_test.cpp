@@ -225,6 +225,30 @@ TEST_F(Texts, ReturnWithThePostAtTheNextRead) {
   EXPECT_EQ(differences(), "");
 }
 
+TEST_F(Texts, ReturnIfTheDigestsAreLost) {
+  retention.texts = 2;
+  read(posts_up_to(6));
+  ASSERT_TRUE(*Entries(store).remove(entry(6).id));
+  ASSERT_EQ(redis({"DEL", "state:items:" + url}), "1");
+  read(posts_up_to(5));
+  EXPECT_EQ(with_texts(), (std::vector{5, 4}));
+  EXPECT_EQ(count("post_modified"), 0U);
+  EXPECT_EQ(differences(), "");
+  EXPECT_TRUE(violations().empty());
+}
+
+TEST_F(Texts, ReturnWhileTombstonedItemsAreSkipped) {
+  retention.texts = 2;
+  retention.hard_cap = 4;
+  read(posts_up_to(6));
+  ASSERT_TRUE(*Entries(store).remove(entry(6).id));
+  passed_over = 0;
+  read(posts_up_to(5));
+  EXPECT_EQ(passed_over, 4U) << "two stored, two tombstoned";
+  EXPECT_EQ(with_texts(), (std::vector{5, 4}));
+  EXPECT_EQ(differences(), "");
+}
+
 TEST_F(Texts, OfASettingChangedThereAndBackAreThere) {
   read(posts_up_to(8));
   for (const std::uint64_t texts : {std::uint64_t{0}, std::uint64_t{3}, Retention::all_texts}) {
