@@ -85,7 +85,8 @@ StoredSnapshot snapshot(const std::vector<EntryRecord>& read, const Known& known
     StoredSnapshot::Guid& guid = found.guids.emplace_back();
     for (std::size_t i = 0; i < known.stored.size(); ++i) {
       if (known.stored[i].guid != record.guid) continue;
-      guid.is = known.stored[i].digest == record.digest ? StoredSnapshot::Is::same : StoredSnapshot::Is::different;
+      guid.is = digest_mark(known.stored[i].digest) == digest_mark(record.digest) ? StoredSnapshot::Is::same
+                                                                                  : StoredSnapshot::Is::different;
       if (guid.is == StoredSnapshot::Is::different) guid = {guid.is, "Entry:1", known.stored[i].fields};
     }
   }

@@ -49,12 +49,13 @@ TEST_F(VerifyVerbs, TellDamageRepairItWithAJournalAndAreCleanAfterwards) {
   const Finished violated = world.run({"verify", "--json"});
   EXPECT_EQ(violated.exit, 1);
   const auto told = rows(violated.out);
-  ASSERT_EQ(told.size(), 2U) << violated.out;
+  ASSERT_EQ(told.size(), 3U) << violated.out;
   EXPECT_EQ(told[0].at("invariant").as_string(), "I4");
   EXPECT_EQ(told[0].at("kind").as_string(), "index.missing");
   EXPECT_EQ(told[0].at("keys").at(0).as_string(), url + ":sort");
   EXPECT_EQ(told[0].at("outcome").as_string(), "found");
-  EXPECT_EQ(told[1].at("left").as_int64(), 1);
+  EXPECT_EQ(told[1].at("kind").as_string(), "digest.stray");
+  EXPECT_EQ(told[2].at("left").as_int64(), 2);
   const std::string journal = path("repair.jsonl");
   const Finished repaired = world.run({"verify", "--repair", "--journal", journal});
   EXPECT_EQ(repaired.exit, 0) << repaired.out << repaired.err;
