@@ -157,6 +157,35 @@ TEST_F(Reloading, OpensAndClosesAddressesForLaterFetches) {
   EXPECT_EQ(worker.wait().exit, 0);
 }
 
+/// SECURITY K2.
+TEST_F(Reloading, FeedsGetNewSecrets) {
+  world.http.serve("/feed", {.body = rss({{"a", "A"}})});
+  const std::string url = world.http.url("/feed"), secret = (home / "secret").string();
+  const std::string table = "[feed_auth.paper]\nheader = \"X-Key\"\nvalue_file = \"" + secret + "\"\norigin = \"" +
+                            world.http.url("") + "\"\n";
+  const auto received = [&](const std::string& value) {
+    return eventually([&] {
+      const auto requests = world.http.requests();
+      return !requests.empty() && requests.back().header("X-Key") == value;
+    });
+  };
+  ASSERT_TRUE(Feeds(world.store).add(std::vector{NewFeed{.feed_url = url, .settings = R"({"auth":"paper"})"}}));
+  Program worker(arguments(), world.environment);
+  EXPECT_TRUE(eventually([&] {
+    return world.redis_text({"HGET", "state:feed:" + url, "last"}).find("failed status.auth") != std::string::npos;
+  })) << worker.err();
+  for (const std::string value : {"one", "two"}) {
+    std::ofstream(secret) << value;
+    write(table);
+    hang_up(worker);
+    ASSERT_TRUE(Feeds(world.store).wake(std::vector{url}, {}, true));
+    EXPECT_TRUE(received(value)) << value << worker.err();
+  }
+  EXPECT_TRUE(eventually_says(worker, "changed=\"feed_auth.")) << worker.err();
+  worker.signal(SIGTERM);
+  EXPECT_EQ(worker.wait().exit, 0);
+}
+
 // Fetches that began under the old options end under them; the options are destroyed only afterwards.
 TEST_F(Reloading, RunningFetchesAreNotDisturbed) {
   world.http.serve("/first", {.body = rss({{"a", "A"}}), .hold_until = 2});

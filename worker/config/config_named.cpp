@@ -186,7 +186,7 @@ void set_token(Config& config, const std::string& name, const std::string& token
 }
 
 const NamedTable tables[] = {
-    table<&Config::feed_auth>("feed_auth", auth_columns, check_plain_name, "news", false),
+    table<&Config::feed_auth>("feed_auth", auth_columns, check_plain_name, "news", true),
     table<&Config::api_tokens>("api.token", token_columns, check_plain_name, "reader", true, true, set_token),
     table<&Config::hosts>("host", host_columns, check_host, "slow.example", true),
     table<&Config::host_groups>("host_group", group_columns, check_plain_name, "mirrors", true),
@@ -368,6 +368,12 @@ std::string common_rows(const NamedTable& table, const Config& config) {
     for (const NamedColumn& column : table.columns) {
       if (column.unit != "path") text.append(column.show(config, name)).append("\n");
     }
+  }
+  for (const auto& [name, auth] : after.feed_auth) {  // the file may have another secret
+    const auto known = before.feed_auth.find(name);
+    std::string key = row_key(*named_table("feed_auth"), name);
+    const bool is_other = known != before.feed_auth.end() && known->second.header_line != auth.header_line;
+    if (is_other && std::ranges::find(changed, key) == changed.end()) changed.push_back(std::move(key));
   }
   return text;
 }

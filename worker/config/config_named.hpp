@@ -79,7 +79,7 @@ std::vector<NamedProblem> finish_named(Config& config, const SecretReader& read_
 /// Restores the rows of `running` in tables that need a restart; returns the keys of rows that differ there.
 std::vector<std::string> keep_named(Config& config, const Config& running);
 
-/// The keys of rows that differ between two configurations.
+/// The keys of rows that differ between two configurations; a [feed_auth] also differs if its secret does.
 std::vector<std::string> changed_named(const Config& before, const Config& after);
 
 /// The rows of a table as text, without paths; "" if it has none. Equal for equal rows.

@@ -177,7 +177,7 @@ asio::awaitable<void> reload(ServedParts& parts) {
     loop.refresher.set_options(refresh);
     loop.worker.set_limits(refresh.host, catch_up, drain);
   });
-  if (touched("fetch.") || touched("egress.") || touched("host.\"")) {
+  if (touched("fetch.") || touched("egress.") || touched("host.\"") || touched("feed_auth.")) {
     if (parts.push_out) parts.push_out->set_fetch_options(parts.push_out_fetch_options(*egress));
     parts.on_each_loop(
         [fetch = parts.fetch_options_with(std::move(*egress))](IngestParts& loop) { loop.fetcher.set_options(fetch); });

@@ -96,6 +96,24 @@ TEST_F(ConfigReload, NoticesANewPasswordForTheSameAddress) {
   EXPECT_EQ(read.config.redis.url, "redis://:one@127.0.0.1");
 }
 
+// SECURITY K2.
+TEST_F(ConfigReload, AppliesLoginsOfFeedsAndTheirNewSecrets) {
+  write_password("old");
+  const std::string news = "[feed_auth.news]\nuser = \"me\"\npassword_file = \"" + (home / "password").string() +
+                           "\"\norigin = \"https://news.example\"\n";
+  const std::string key = "[feed_auth.key]\nheader = \"X-Key\"\nvalue_file = \"" + (home / "password").string() +
+                          "\"\norigin = \"https://key.example\"\n";
+  start(news);
+  EXPECT_THAT(reload(news).changed, IsEmpty());
+  write_password("new");
+  const Reload read = reload(news + key);
+  EXPECT_THAT(read.restart, IsEmpty());
+  EXPECT_THAT(read.changed, UnorderedElementsAre("feed_auth.\"news\"", "feed_auth.\"key\""));
+  EXPECT_EQ(read.config.feed_auth.at("news").header_line, "Authorization: Basic bWU6bmV3");
+  EXPECT_EQ(read.config.feed_auth.at("key").header_line, "X-Key: new");
+  EXPECT_THAT(reload("").changed, ElementsAre("feed_auth.\"news\""));
+}
+
 TEST_F(ConfigReload, RejectsInvalidFiles) {
   start("");
   write("[schedule]\nfloor = \"1s\"\n[retenton]\nentries = 5\n");
