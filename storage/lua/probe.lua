@@ -38,6 +38,9 @@ if redis.acl_check_cmd('PUBLISH', channel, '') then
     if not redis.acl_check_cmd('PUBLISH', ARGV[2] .. came[2], '') then refused[#refused + 1] = '&' .. ARGV[2] .. came[1] end
   end
 end
+if redis.acl_check_cmd('HGET', any_key, 'f') and not redis.acl_check_cmd('HGET', prefix .. 'secret:probe', 'f') then
+  refused[#refused + 1] = '~' .. prefix .. 'secret:*'
+end
 if #refused == 0 then redis.call('EXISTS', any_key) end  -- undeclared, as most keys are; some servers abort a script
                                                          -- here
 return refused

@@ -137,6 +137,22 @@ StoreResult<std::optional<RequestStream::Answer>> RequestStream::answer(const st
                                 std::string(text.substr(data + 1))});
 }
 
+StoreResult<void> RequestStream::vouch(const Asked& asked, Milliseconds keep) {
+  if (auto connected = impl_.ready(); !connected) return connected.error();
+  const std::string key = impl_.keys.vouched(asked.app, asked.ref), time = std::to_string(keep.count());
+  const auto done = impl_.redis.command({"SET", key, asked.hash, "PX", time});
+  if (!done) return done.error();
+  return {};
+}
+
+StoreResult<bool> RequestStream::is_vouched(const Asked& asked) {
+  if (auto connected = impl_.ready(); !connected) return connected.error();
+  const std::string key = impl_.keys.vouched(asked.app, asked.ref);
+  const auto hash = impl_.redis.command({"GET", key});
+  if (!hash) return hash.error();
+  return !asked.hash.empty() && hash->text() == asked.hash;
+}
+
 StoreResult<bool> RequestStream::waits(const std::string& id, const std::string& app, const std::string& ref) {
   if (auto connected = impl_.ready(); !connected) return connected.error();
   const auto record = impl_.redis.command({"XRANGE", impl_.keys.requests(), id, id});

@@ -97,6 +97,10 @@ class RequestStream {
   StoreResult<void> renew();
   /// Absent until the request is answered, and after the answer has expired (requests.keep).
   StoreResult<std::optional<Answer>> answer(const std::string& app, const std::string& ref);
+  /// Remembers for `keep` that this request comes from the API's token `asked.app`: any client may write an `app` into
+  /// the stream (SECURITY K7).
+  StoreResult<void> vouch(const Asked& asked, Milliseconds keep);
+  StoreResult<bool> is_vouched(const Asked& asked);
   /// Whether request `id` is still waiting, and has this app and ref.
   StoreResult<bool> waits(const std::string& id, const std::string& app, const std::string& ref);
 

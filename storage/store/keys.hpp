@@ -118,6 +118,16 @@ class Keys {
   std::string watch_version() const { return prefix_ + "state:watch_version"; }
   std::string channels_gone() const { return prefix_ + "state:channels_gone"; }
   std::string hosts() const { return prefix_ + "conf:hosts"; }
+
+  // Only workers and operators may read these (SECURITY K7).
+  /// Logins of an owner, by their own names, and all owners.
+  std::string logins(std::string_view owner) const { return join("secret:logins:", owner); }
+  std::string login_owners() const { return prefix_ + "secret:owners"; }
+  /// A queued request that uses a login and comes from a token of the API: the hash of its content.
+  std::string vouched(std::string_view app, std::string_view ref) const {
+    return join(join("secret:asked:", app, ":").substr(prefix_.size()), ref);
+  }
+
   /// A target's position in a source partition's stream (RELIABILITY L14).
   std::string delivered(std::string_view target) const { return join("deliver:", target, ":000"); }
 

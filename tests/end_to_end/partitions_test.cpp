@@ -349,6 +349,9 @@ TEST_F(Partitions, AreServedByOneProcess) {
   const std::string there = webhook.header("location").substr(std::string("/api/v1").size());
   EXPECT_EQ(call("GET", there).status, 200) << there;
   EXPECT_EQ(call("GET", "/webhooks").status, 400) << "which of them is not said";
+  const std::string login = R"({"origin":"https://paper.example","user":"me","secret":"s3cret"})";
+  EXPECT_EQ(call("PUT", "/logins/paper", login).status, 200) << "they are the same everywhere";
+  EXPECT_NE(call("GET", "/logins?partition=3").body.find("reader/paper"), std::string::npos);
   EXPECT_EQ(call("GET", "/feeds?partition=4").status, 400);
   const HttpAnswer listed = call("GET", "/feeds?partition=3");
   EXPECT_EQ(count_of(listed.body, "\"url\":"), theirs[3].size()) << listed.body;
@@ -618,6 +621,30 @@ TEST_F(Partitions, PushOutEventsOfAllPartitions) {
   EXPECT_EQ(world.run({"webhook", "remove", id, "--yes"}).exit, 0);
   worker->signal(SIGTERM);
   EXPECT_EQ(worker->wait().exit, 0) << worker->err();
+}
+
+/// SECURITY K7: the first partition has them; the worker here serves only the feed's.
+TEST_F(Partitions, ShareTheLoginsOfFeeds) {
+  const Host host(0);
+  std::ofstream(world.redis.directory() / "secret") << "s3cret";
+  const std::string url = host.url("/feed"), secret = (world.redis.directory() / "secret").string();
+  const unsigned its = partition_of(url, partitions);
+  ASSERT_NE(its, 0U);
+  const Finished put =
+      world.run({"login", "set", "ops/paper", "--origin", host.url(""), "--header", "X-Key", "--file", secret});
+  ASSERT_EQ(put.exit, 0) << put.err;
+  EXPECT_NE(run_at(3, {"login", "list"}).out.find("ops/paper"), std::string::npos);
+  const Finished added = world.run({"add", url, "--auth", "ops/paper"});
+  ASSERT_EQ(added.exit, 0) << added.err;
+  const auto worker = worker_of(its);
+  const auto is_sent = [&] {
+    return std::ranges::any_of(host.server.requests(),
+                               [](const ServedRequest& request) { return request.header("X-Key") == "s3cret"; });
+  };
+  EXPECT_TRUE(eventually(is_sent)) << worker->err();
+  worker->signal(SIGTERM);
+  EXPECT_EQ(worker->wait().exit, 0);
+  EXPECT_EQ(run_at(2, {"login", "remove", "ops/paper", "--yes"}).exit, 0);
 }
 
 TEST_F(Partitions, AreNamedWhenTheWrongOneIsAsked) {

@@ -11,6 +11,8 @@
 #include "storage/events/event_stream.hpp"
 #include "storage/feeds/feeds.hpp"
 #include "storage/feeds/fleet.hpp"
+#include "storage/feeds/logins.hpp"
+#include "storage/queues/requests.hpp"
 #include "storage/queues/subscribers.hpp"
 #include "storage/queues/topics.hpp"
 #include "storage/redis/redis.hpp"
@@ -158,6 +160,38 @@ TEST_F(Users, ChannelsOfNoticesThatAreMissingAreNamedAtTheStart) {
   EXPECT_NE(prefixed.error().detail.find("publish"), std::string::npos) << prefixed.error().detail;
   redis({"ACL", "SETUSER", "feedmill", "&notifications:*"});
   EXPECT_TRUE(Store(StoreOptions{.url = server.url()}).open());
+}
+
+/// SECURITY K7.
+TEST_F(Users, KeysOfLoginsThatAreMissingAreNamedAtTheStart) {
+  redis({"ACL", "SETUSER", "feedmill", "resetkeys", "~none", "~state:*", "~meta:*", "~stream:*"});
+  const auto opened = Store(StoreOptions{.url = server.url_of("feedmill")}).open();
+  ASSERT_FALSE(opened);
+  EXPECT_EQ(opened.error().code, StoreError::Code::auth);
+  EXPECT_NE(opened.error().detail.find("grant ~secret:* (ACL SETUSER"), std::string::npos) << opened.error().detail;
+}
+
+TEST_F(Users, OnlyWorkersSeeLogins) {
+  redis({"ACL", "LOG", "RESET"});
+  Logins logins(store);
+  ASSERT_TRUE(logins.put({.name = "reader/paper", .origin = "https://paper.example", .header_line = "X-Key: s3cret"}));
+  EXPECT_TRUE(logins.find("reader/paper"));
+  EXPECT_TRUE(logins.list("", "", 10));
+  RequestStream stream(store);
+  const Asked asked{
+      .id = "1-1", .app = "reader", .ref = "r-1", .op = "set", .feed_url = "", .members = "", .hash = "h"};
+  ASSERT_TRUE(stream.vouch(asked, Milliseconds(60'000)));
+  EXPECT_TRUE(stream.is_vouched(asked));
+  EXPECT_EQ(redis({"ACL", "LOG"}), "") << "nothing was refused to the worker";
+  EXPECT_EQ(as("feedmill_admin", {"HGETALL", "secret:logins:reader"}), "ok");
+  for (const char* const user : {"feedmill_viewer", "feedmill_reader", "feedmill_consumer", "feedmill_app"}) {
+    for (const std::string key : {"secret:logins:reader", "secret:owners", "secret:asked:reader:r-1"}) {
+      for (const char* const command : {"HGETALL", "SMEMBERS", "GET", "TYPE", "EXISTS", "DEL"})
+        EXPECT_EQ(as(user, {command, key}), "NOPERM") << user << " " << command << " " << key;
+    }
+    EXPECT_EQ(as(user, {"SET", "secret:asked:reader:r-2", "h"}), "NOPERM") << user << " cannot vouch for itself";
+    EXPECT_EQ(as(user, {"HGETALL", "{p000.x}:secret:logins:reader"}), "NOPERM") << user << " of a partition";
+  }
 }
 
 TEST_F(Users, TheWorkerNeedsNothingElse) {

@@ -289,11 +289,23 @@ class Witness {
                                               "state:wake",
                                               "state:signals_places",
                                               "channel_floors"};
-    static const std::vector<std::string> named{
-        "line:",          "state:worker:",      "state:host:",        "state:trial:",       "lock:delivery:",
-        "deliver:",       "channel:",           "zchannel:",          "channel_sortorder_", "state:channels:",
-        "state:watches:", "list:notification:", "hash:notification:", "stats:feeds:in:",    "push_out:",
-        "stats:push_out:"};
+    static const std::vector<std::string> named{"line:",
+                                                "state:worker:",
+                                                "state:host:",
+                                                "state:trial:",
+                                                "lock:delivery:",
+                                                "deliver:",
+                                                "channel:",
+                                                "zchannel:",
+                                                "channel_sortorder_",
+                                                "state:channels:",
+                                                "state:watches:",
+                                                "list:notification:",
+                                                "hash:notification:",
+                                                "stats:feeds:in:",
+                                                "push_out:",
+                                                "stats:push_out:",
+                                                "secret:"};
     std::size_t entries = 0;
     for (const std::string& key : keys_) {
       const auto begins = [&](const std::string& start) { return key.starts_with(start); };

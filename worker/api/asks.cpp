@@ -80,6 +80,14 @@ std::string random_ref() {
 
 namespace {
 
+/// Whether the worker that takes the request must know that it comes from the token (SECURITY K7): it names a login, or
+/// moves a feed that may have one.
+bool may_use_login(const Request& request) {
+  if (request.op == RequestOp::move) return true;
+  const json::object settings = request.given.object("settings");
+  return names_login(string_member(settings, "auth"));
+}
+
 /// Executes a request that one script can complete. If a concurrent call with the same key was first, returns its
 /// answer. Returns nullopt if requests are waiting in the stream: this one must queue after them.
 StoreResult<std::optional<ApiReply>> answer_at_once(Store& store, const Request& request, const RequestRules& rules,
@@ -117,6 +125,9 @@ StoreResult<std::optional<ApiReply>> begin_asking(Store& store, const Request& r
   if (is_one_step(request)) {
     auto reply = answer_at_once(store, request, rules, ask);
     if (!reply || *reply) return reply;
+  }
+  if (may_use_login(request)) {
+    if (const auto done = stream.vouch(request.asked, rules.config.requests.keep); !done) return done.error();
   }
   fields.insert(fields.begin(), {{"op", request.asked.op}, {"app", ask.app}, {"ref", ask.ref}});
   const auto id = stream.ask(fields, most_waiting);

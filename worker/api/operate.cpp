@@ -126,7 +126,7 @@ asio::awaitable<ApiReply> Api::operate(const Operation& operation, const ApiCall
   do {  // other calls run between two parts
     const auto run = [&](Store& store) -> StoreResult<OperationOutcome> {
       try {
-        return operation.run({store, fetching, public_url, patience, outcome.progress}, given);
+        return operation.run({store, fetching, public_url, patience, outcome.progress, call.app}, given);
       } catch (const OperationRefused& why) {
         refused = why;
         return OperationOutcome();

@@ -62,7 +62,9 @@ std::span<const ApiRoute> api_routes() {
                           nullptr,
                           {},
                           &one,
-                          family.of_all});
+                          family.of_all,
+                          false,
+                          family.of_deployment});
       }
     }
     return routes;
@@ -102,7 +104,7 @@ std::optional<unsigned> partition_of_call(const ApiRoute& route, const ApiCall& 
     unsigned partition = 0;
     return read_number(std::string_view(named), partition) ? std::min(partition, count) : count;
   }
-  if (route.is_of_none()) return 0;
+  if (route.is_of_none() || route.of_deployment) return 0;
   if (route.path == "/entries/{id}") return partition_of_entry(call.item, count);  // 0 if the id is invalid
   if (route.operation != nullptr) {
     const std::string feed = feed_of(*route.operation, given);

@@ -61,6 +61,7 @@ struct ApiRoute {
   const Operation* operation = nullptr;
   bool of_all = false;         ///< can be about the merged stream of all partitions
   bool of_partitions = false;  ///< covers all partitions if none is named (RELIABILITY L31, L32)
+  bool of_deployment = false;  ///< any partition can answer
 
   bool is_of_none() const { return read == nullptr && op.empty() && operation == nullptr; }
 };

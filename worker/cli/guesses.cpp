@@ -20,6 +20,7 @@ constexpr std::array guessed_verbs{
     VerbGuesses{"move", "mv redirect relocate"},
     VerbGuesses{"remove", "rm delete del uninstall drop purge erase"},
     VerbGuesses{"export", "opml save"},
+    VerbGuesses{"login", "logins auth credential credentials password secret"},
     // Posts
     VerbGuesses{"entries", "posts post items articles news history"},
     VerbGuesses{"entry", "entries post posts item items article articles get"},

@@ -64,6 +64,7 @@ struct VerbRow {
   StoreUse (*use)(const OperationValues& given) = changes;
   bool wants_known_feeds = false;  ///< changes nothing if one of its feeds is unknown, in any partition
   bool is_of_all = false;          ///< without a selected partition, uses the merged stream of all (RELIABILITY L28)
+  bool is_of_deployment = false;   ///< any partition can answer
   /// Whether to run it in each partition if it names no feed and no entry; null: never.
   bool (*is_of_each)(const OperationValues& given) = nullptr;
   /// A null operation: the row is only a heading.

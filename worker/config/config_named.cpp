@@ -10,18 +10,19 @@
 #include "worker/egress/web_url.hpp"
 
 namespace feedmill {
-namespace {
-
-using namespace std::chrono_literals;
-namespace fs = std::filesystem;
-
-// --- checks of cells and names ---------------------------------------------------------------------------------------
 
 std::string check_plain_name(const std::string& name) {
   constexpr std::string_view legal = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-";
   const bool good = !name.empty() && name.size() <= 64 && name.find_first_not_of(legal) == std::string::npos;
   return good ? "" : "a name has only letters, digits and _ . -";
 }
+
+namespace {
+
+using namespace std::chrono_literals;
+namespace fs = std::filesystem;
+
+// --- checks of cells and names ---------------------------------------------------------------------------------------
 
 std::string check_host(const std::string& host) {
   const auto url = canonical_feed_url("http://" + host + "/");
@@ -221,9 +222,8 @@ std::string finish(FeedAuth& auth, std::vector<std::string>& warnings, const Sec
   const auto secret = read_secret(file);
   if (!secret) return file.string() + ": " + secret.error();
   if (readable_by_all(file)) warnings.push_back(readable_warning(file));
-  if (!is_sendable_value(*secret)) return file.string() + " must hold one line of 1 to 4096 bytes";
-  auth.header_line = basic ? "Authorization: Basic " + base64(auth.user + ":" + *secret) : auth.header + ": " + *secret;
-  return {};
+  const std::string remedy = complete(auth, *secret);
+  return remedy.empty() ? "" : file.string() + ": " + remedy;
 }
 
 /// Reads the token; returns the problem, if any.
@@ -240,6 +240,17 @@ std::string finish(ApiToken& row, std::vector<std::string>& warnings, const Secr
 }
 
 }  // namespace
+
+std::string complete(FeedAuth& auth, const std::string& secret) {
+  if (!is_sendable_value(secret)) return "the secret must be one line of 1 to 4096 bytes";
+  for (std::string remedy :
+       {auth.header.empty() ? check_user(auth.user) : check_auth_header(auth.header), check_origin(auth.origin)}) {
+    if (!remedy.empty()) return remedy;
+  }
+  auth.header_line =
+      auth.header.empty() ? "Authorization: Basic " + base64(auth.user + ":" + secret) : auth.header + ": " + secret;
+  return {};
+}
 
 std::span<const NamedTable> named_tables() {
   return tables;
@@ -358,6 +369,12 @@ std::vector<std::string> changed_named(const Config& before, const Config& after
   for (const NamedTable& table : tables) {
     for (std::string& key : differing(table, before, after)) changed.push_back(std::move(key));
   }
+  for (const auto& [name, auth] : after.feed_auth) {  // the file may have another secret
+    const auto known = before.feed_auth.find(name);
+    std::string key = row_key(*named_table("feed_auth"), name);
+    const bool is_other = known != before.feed_auth.end() && known->second.header_line != auth.header_line;
+    if (is_other && std::ranges::find(changed, key) == changed.end()) changed.push_back(std::move(key));
+  }
   return changed;
 }
 
@@ -368,12 +385,6 @@ std::string common_rows(const NamedTable& table, const Config& config) {
     for (const NamedColumn& column : table.columns) {
       if (column.unit != "path") text.append(column.show(config, name)).append("\n");
     }
-  }
-  for (const auto& [name, auth] : after.feed_auth) {  // the file may have another secret
-    const auto known = before.feed_auth.find(name);
-    std::string key = row_key(*named_table("feed_auth"), name);
-    const bool is_other = known != before.feed_auth.end() && known->second.header_line != auth.header_line;
-    if (is_other && std::ranges::find(changed, key) == changed.end()) changed.push_back(std::move(key));
   }
   return text;
 }

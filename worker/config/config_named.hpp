@@ -69,6 +69,13 @@ struct NamedProblem {
   std::string remedy;
 };
 
+/// Whether `name` may name a row of most tables: 1 to 64 letters, digits and _ . - ; else the remedy. "" if it may.
+std::string check_plain_name(const std::string& name);
+
+/// Sets `auth.header_line` from its user or header and `secret`. Returns the problem with any of them or with its
+/// origin, without the secret, or "".
+std::string complete(FeedAuth& auth, const std::string& secret);
+
 /// Reads a file with a secret, or returns why it cannot.
 using SecretReader = std::function<boost::system::result<std::string, std::string>(const std::filesystem::path& file)>;
 

@@ -210,7 +210,7 @@ const FeedSetting setting_table[] = {
         "interval_max", "duration", "maximum interval, except for Retry-After; at least 10min"),
     setting<&FeedSettings::html_policy, read_html, show_html>("html_policy", "strict/raw",
                                                               "which markup to keep; raw: all, unchanged"),
-    words<&FeedSettings::auth, read_name>("auth", "name", "a [feed_auth] of the configuration"),
+    words<&FeedSettings::auth, read_name>("auth", "name", "a [feed_auth] of the configuration, or a login: OWNER/NAME"),
     words<&FeedSettings::policy, read_name>("policy", "name", "an [egress.policy] of the configuration"),
     words<&FeedSettings::proxy, read_proxy_setting>("proxy", "URL or none", "instead of fetch.proxy"),
     words<&FeedSettings::user_agent, read_user_agent>("user_agent", "products",
@@ -454,7 +454,9 @@ std::string secret_header(std::string_view name) {
   static constexpr std::array words{"auth", "cookie", "token", "secret", "password", "key", "session", "signature"};
   const std::string known = lower(name);
   const bool smells = std::ranges::any_of(words, [&](const char* word) { return known.find(word) != known.npos; });
-  return smells ? "secrets are not stored with feeds: put it in [feed_auth.\"NAME\"] and set auth=NAME" : "";
+  return smells ? "secrets are not stored with feeds: put it in [feed_auth.\"NAME\"], or store it with feedmill login "
+                  "set, and set auth=NAME"
+                : "";
 }
 
 bool is_sendable_value(std::string_view value) {

@@ -27,7 +27,7 @@ struct FeedSettings {
   std::optional<std::uint64_t> interval_max;  ///< maximum seconds between fetches (HTTP F8), at most 30 days
   std::optional<HtmlPolicy> html_policy;      ///< SECURITY S14
   std::optional<std::uint64_t> subscribers;   ///< number of its readers (HTTP P19)
-  std::string auth;                           ///< name of a [feed_auth] (SECURITY K2)
+  std::string auth;                           ///< name of a [feed_auth] (SECURITY K2) or a login (K7)
   std::string policy;                         ///< name of an [egress.policy] (SECURITY E8)
   std::string proxy;                          ///< "http://host:port"; "none" = not even the configured one
   std::string user_agent;                     ///< products prepended to ours (HTTP P19)
@@ -73,6 +73,11 @@ std::string change_setting(FeedSettings& settings, std::string_view assignment);
 
 /// Checks consistency between settings; returns the problem or "".
 std::string check_settings(const FeedSettings& settings);
+
+/// Whether `auth` names a stored login, OWNER/NAME (SECURITY K7). Names of [feed_auth] have no slash.
+inline bool names_login(std::string_view auth) {
+  return auth.find('/') != std::string_view::npos;
+}
 
 /// "key=value" for every setting that is set, in the order of the table.
 std::vector<std::string> setting_texts(const FeedSettings& settings);

@@ -21,7 +21,8 @@ std::string not_configured(std::string_view key, const std::string& name, std::s
 }  // namespace
 
 std::string unusable_names(const Config& config, const FeedSettings& before, const FeedSettings& settings) {
-  if (!settings.auth.empty() && settings.auth != before.auth && !config.feed_auth.contains(settings.auth)) {
+  if (!settings.auth.empty() && settings.auth != before.auth && !names_login(settings.auth) &&
+      !config.feed_auth.contains(settings.auth)) {
     return not_configured("auth", settings.auth, "feed_auth", config.feed_auth);
   }
   if (!settings.policy.empty() && settings.policy != before.policy &&

@@ -61,6 +61,7 @@ EgressView EgressViewer::of_text(const EgressQuestion& question) const {
   FetchRequest request;
   request.feed_url = request.url = question.url;
   request.settings = question.settings;
+  if (names_login(request.settings.auth)) request.settings.auth.clear();  // irrelevant to addresses
   const auto style = request_style(options_, request);
   if (!style) {
     EgressView view = refused(style.error().reason, style.error().detail);

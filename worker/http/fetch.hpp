@@ -33,6 +33,12 @@ struct Validators {
   bool operator==(const Validators&) const = default;
 };
 
+/// A secret header line and the only origin it may be sent to (HTTP R4).
+struct Credential {
+  Origin origin;
+  std::string header_line;
+};
+
 /// A feed to fetch.
 struct FetchRequest {
   std::string feed_url;   ///< the feed's own URL, from which the User-Agent's feed-id is derived (HTTP P19)
@@ -44,7 +50,8 @@ struct FetchRequest {
   /// Called before following a redirect to a server not contacted yet; if it returns false, the fetch ends with
   /// worker.host_wait (HTTP H6). Empty: all servers are allowed.
   std::function<boost::asio::awaitable<bool>(std::string url)> enter_server{};
-  FeedSettings settings{};  ///< the operator's settings for the feed
+  FeedSettings settings{};            ///< the operator's settings for the feed
+  std::optional<Credential> login{};  ///< the stored login that they name, if it exists (SECURITY K7)
 };
 
 /// One response in the chain; `location` is resolved, "" for the last.
@@ -101,12 +108,6 @@ struct FetchError {
 };
 
 using FetchResult = std::variant<FetchResponse, FetchError>;
-
-/// A secret header line and the only origin it may be sent to (HTTP R4).
-struct Credential {
-  Origin origin;
-  std::string header_line;
-};
 
 /// Configuration of a Fetcher.
 struct FetchOptions {

@@ -33,6 +33,24 @@ std::optional<UnusableSettings> take_proxy(RequestStyle& style, const FetchOptio
   return {};
 }
 
+/// A program's login is for its origin only: not for a proxy that another program set, which could read it on the way
+/// to an http origin.
+std::optional<UnusableSettings> take_login(RequestStyle& style, const FetchRequest& request) {
+  const FeedSettings& settings = request.settings;
+  if (!request.login) {
+    return UnusableSettings{
+        Reason::status_auth,
+        fmt::format("its login {0} is not stored: feedmill login set {0}; nothing was sent", settings.auth)};
+  }
+  if (!settings.proxy.empty() && settings.proxy != "none") {
+    return UnusableSettings{
+        Reason::status_auth,
+        "a login is not sent through a feed's own proxy: remove its setting proxy; nothing was sent"};
+  }
+  style.credential = &*request.login;
+  return {};
+}
+
 }  // namespace
 
 boost::system::result<RequestStyle, UnusableSettings> request_style(const FetchOptions& options,
@@ -45,7 +63,9 @@ boost::system::result<RequestStyle, UnusableSettings> request_style(const FetchO
                             "its policy " + settings.policy + " is not configured: [egress.policy.\"NAME\"]"};
   }
   style.policy = settings.policy;
-  if (!settings.auth.empty()) {
+  if (names_login(settings.auth)) {
+    if (auto unusable = take_login(style, request)) return std::move(*unusable);
+  } else if (!settings.auth.empty()) {
     const auto credential = options.credentials.find(settings.auth);
     if (credential == options.credentials.end()) {
       return UnusableSettings{Reason::status_auth, "its auth " + settings.auth +

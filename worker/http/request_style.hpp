@@ -16,7 +16,7 @@
 
 namespace feedmill {
 
-/// Settings common to all hops of a fetch. Refers to its FetchOptions.
+/// Settings common to all hops of a fetch. Refers to its FetchOptions and its FetchRequest.
 struct RequestStyle {
   std::string policy;  ///< name of the egress policy, "" = the default; each has its own pool
   std::string user_agent;
@@ -39,7 +39,7 @@ struct UnusableSettings {
   std::string detail;
 };
 
-/// The style of a feed's requests, or why none can be sent. `options` must outlive the result.
+/// The style of a feed's requests, or why none can be sent. `options` and `request` must outlive the result.
 boost::system::result<RequestStyle, UnusableSettings> request_style(const FetchOptions& options,
                                                                     const FetchRequest& request);
 

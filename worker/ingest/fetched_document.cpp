@@ -13,6 +13,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "storage/feeds/logins.hpp"
 #include "storage/ingest/ingest.hpp"
 #include "worker/base/log.hpp"
 #include "worker/base/system.hpp"
@@ -136,10 +137,13 @@ asio::awaitable<Attempt> FetchedDocument::attempt(const Claim& claim, RefreshObs
   request.memory = &memory_;
   request.enter_server = [&](std::string url) { return enter_host(claim, std::move(url)); };
   Attempt result;
-  if (!options_.partition.is_whole() && !co_await enter_first(claim)) {
-    FetchError busy;
-    busy.reason = Reason::worker_host_wait;
+  FetchError busy;
+  if (!options_.partition.is_whole() && !co_await enter_first(claim))
     busy.detail = host_of(request.url) + " may not be asked now";
+  else if (names_login(request.settings.auth))
+    busy.detail = co_await take_login(request);
+  if (!busy.detail.empty()) {
+    busy.reason = Reason::worker_host_wait;
     result.reading = std::move(busy);
     seen.attempted(result.exchange, result.reading);
     co_return result;
@@ -280,6 +284,21 @@ asio::awaitable<StoreResult<std::optional<Milliseconds>>> FetchedDocument::take_
 unsigned FetchedDocument::home_of(const std::string& server) const {
   if (options_.partition.is_whole()) return 0;
   return partition_of_name(host_of_gate(options_.hosts.of(server).gate), options_.partition.count);
+}
+
+/// Adds the login that the feed names, if it is stored. Read before each fetch, so that a new secret is used at once.
+/// Returns why it cannot be read now, or "".
+asio::awaitable<std::string> FetchedDocument::take_login(FetchRequest& request) {
+  const auto find = [&](Store& store) { return Logins(store).find(request.settings.auth); };
+  StoreResult<std::optional<FeedLogin>> login = std::optional<FeedLogin>();
+  if (options_.partition.index == 0) {
+    login = co_await store_.call(find);
+  } else {
+    login = co_await store_.call_at(0, find);
+  }
+  if (!login) co_return "its login cannot be read: " + login.error().detail;
+  if (*login) request.login = Credential{origin_of((*login)->origin), (*login)->header_line};
+  co_return std::string();
 }
 
 /// Waits for a slot at the feed's host if its gate is in another partition; the claim only passed gates of this one.

@@ -44,6 +44,7 @@ class FetchedDocument final : public DocumentSource {
                                           bool is_followed);
   boost::asio::awaitable<bool> enter_host(const Claim& claim, std::string url);
   boost::asio::awaitable<bool> enter_first(const Claim& claim);
+  boost::asio::awaitable<std::string> take_login(FetchRequest& request);
   boost::asio::awaitable<StoreResult<std::optional<Milliseconds>>> take_slot(const Claim& claim,
                                                                              const std::string& url);
   /// The partition that has the gate for requests to `server`.

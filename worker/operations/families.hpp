@@ -8,6 +8,7 @@
 
 #include "storage/queues/subscribers.hpp"
 #include "storage/timelines/notifications.hpp"
+#include "worker/config/feed_settings.hpp"
 #include "worker/operations/operation.hpp"
 
 namespace feedmill {
@@ -16,6 +17,7 @@ OperationFamily feed_family();
 OperationFamily entry_family();
 OperationFamily channel_family();
 OperationFamily user_family();
+OperationFamily login_family();
 OperationFamily webhook_family();
 OperationFamily topic_family();
 
@@ -58,6 +60,9 @@ Watch rule_of(const OperationValues& given);
 
 /// Whether `id` has the form of a webhook's id.
 bool is_webhook_id(std::string_view id);
+
+/// Checks that the login in a changed setting `auth` is stored. Returns the problem, or "". Throws StoreFailure.
+std::string missing_login(Store& store, const FeedSettings& before, const FeedSettings& settings);
 
 /// Adds a note if no running worker pushes out.
 void note_without_push_out(Store& store, std::vector<std::string>& notes);

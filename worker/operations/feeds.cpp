@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "parsers/text/strings.hpp"
+#include "storage/feeds/logins.hpp"
 #include "storage/records/event_record.hpp"
 #include "worker/base/terminal.hpp"
 #include "worker/config/feed_settings.hpp"
@@ -72,6 +73,19 @@ std::string offers_json(const std::vector<FoundFeed>& feeds) {
   return json::serialize(offers);
 }
 
+/// Only the owner of a login may use it. Every client of the stream can write any `app`, so the API must have vouched
+/// for a queued request (SECURITY K7).
+void check_owner(const RequestCall& call, const std::string& login) {
+  const Asked& asked = call.request.asked;
+  const bool owns =
+      owner_of_login(login) == asked.app && (asked.id.empty() || answered(RequestStream(call.store).is_vouched(asked)));
+  if (owns) return;
+  throw OperationRefused{"bad_value",
+                         fmt::format("auth: only the API token {} may use its login {}, over HTTP; an operator may: "
+                                     "feedmill set",
+                                     visible(owner_of_login(login)), visible(login))};
+}
+
 /// Applies the settings in the request to `stored`. Throws OperationRefused.
 void change(FeedSettings& stored, const RequestCall& call) {
   const FeedSettings before = stored;
@@ -84,6 +98,10 @@ void change(FeedSettings& stored, const RequestCall& call) {
     remedy = "ca_file: programs cannot name files on the workers' machines; an operator sets it: feedmill set";
   if (remedy.empty()) remedy = check_settings(stored);
   if (remedy.empty()) remedy = unusable_names(call.rules.config, before, stored);
+  if (!remedy.empty()) throw OperationRefused{"bad_value", remedy};
+  if (!names_login(stored.auth) || stored.auth == before.auth) return;
+  check_owner(call, stored.auth);
+  remedy = missing_login(call.store, before, stored);
   if (!remedy.empty()) throw OperationRefused{"bad_value", remedy};
 }
 
@@ -181,10 +199,10 @@ void check_move(const OperationValues& given) {
 void move(const RequestCall& call) {
   const std::string url = call.given().text("url"), target = call.given().text("to");
   Feeds feeds(call.store);
-  if (!target.empty()) {
-    const auto record = answered(feeds.records(std::span(&url, 1))).front();
-    check_address(target, read_settings(record ? record->state.settings : ""), call.rules);
-  }
+  const auto record = answered(feeds.records(std::span(&url, 1))).front();
+  const FeedSettings its = read_settings(record ? record->state.settings : "");
+  if (names_login(its.auth)) check_owner(call, its.auth);
+  if (!target.empty()) check_address(target, its, call.rules);
   MoveResult became = MoveResult::busy;
   while (became == MoveResult::busy) {
     const auto step = call.step();

@@ -357,8 +357,8 @@ std::span<const OperationField> page_fields() {
 }
 
 std::span<const OperationFamily> operation_families() {
-  static const std::array families{feed_family(), entry_family(),   channel_family(),
-                                   user_family(), webhook_family(), topic_family()};
+  static const std::array families{feed_family(),  entry_family(),   channel_family(), user_family(),
+                                   login_family(), webhook_family(), topic_family()};
   return families;
 }
 
@@ -385,6 +385,7 @@ constexpr std::array reason_statuses{
     ReasonStatus{"no_such_rule", 404},
     ReasonStatus{"no_such_webhook", 404},
     ReasonStatus{"no_such_topic", 404},
+    ReasonStatus{"no_such_login", 404},
     ReasonStatus{"method_not_allowed", 405},
     ReasonStatus{"paused", 409},
     ReasonStatus{"taken", 409},

@@ -29,6 +29,7 @@ struct OperationField {
   enum class Kind {
     text,         ///< UTF-8 without control characters, at most `most` bytes
     opaque,       ///< any UTF-8, at most `most` bytes
+    secret,       ///< like text; the command line takes the path of a file that holds it
     url,          ///< an absolute http or https URL, in canonical spelling
     feed,         ///< the URL of a feed, in canonical spelling
     channel,      ///< the name of a channel
@@ -127,6 +128,7 @@ struct OperationContext {
   const std::string& public_url;       ///< push_out.public_url for the store's partition
   std::chrono::milliseconds patience;  ///< push_out.timeout
   std::string_view progress{};         ///< OperationOutcome::progress of the previous call, "" at first
+  std::string_view app{};              ///< name of the API's token, "" on the command line
 };
 
 struct RequestCall;
@@ -189,6 +191,7 @@ struct OperationFamily {
   std::string_view verb{}, about{};  ///< as "webhook" and its line in help
   std::string_view group{};          ///< heading in help
   bool of_all = false;               ///< applies to the merged stream of all partitions (RELIABILITY L28)
+  bool of_deployment = false;        ///< is the same in every partition
   std::span<const Operation> operations;
 };
 

@@ -18,6 +18,7 @@
 #include "worker/config/hub_choice.hpp"
 #include "worker/config/usable_names.hpp"
 #include "worker/egress/web_url.hpp"
+#include "worker/operations/families.hpp"
 #include "worker/verbs/feeds.hpp"
 #include "worker/verbs/open_store.hpp"
 #include "worker/verbs/table.hpp"
@@ -90,6 +91,7 @@ int set_settings(const OperationValues& given, const VerbContext& context) {
     for (const std::string& change : given.texts("NAME=VALUE")) change_setting(settings, change);
     std::string remedy = check_settings(settings);
     if (remedy.empty()) remedy = unusable_names(context.config, before, settings);
+    if (remedy.empty()) remedy = missing_login(context.store, before, settings);
     if (!remedy.empty()) throw VerbFailure{exits::usage, remedy + "; nothing was set"};
     if (given.truth("dry-run")) {
       tell_settings(terminal, "would set", url, settings);

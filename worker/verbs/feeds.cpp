@@ -23,6 +23,7 @@
 #include "worker/config/usable_names.hpp"
 #include "worker/egress/web_url.hpp"
 #include "worker/http/egress_view.hpp"
+#include "worker/operations/families.hpp"
 #include "worker/process/run_options.hpp"
 #include "worker/verbs/open_store.hpp"
 #include "worker/verbs/table.hpp"
@@ -83,7 +84,9 @@ int add_new_feeds(const OperationValues& given, const VerbContext& context) {
   const FeedSettings wanted = new_settings(given);
   const std::string channel = given.text("channel");
   const auto named = feed_urls(terminal, given.texts("URL"), "nothing was added");
-  if (const std::string remedy = unusable_names(context.config, {}, wanted); !remedy.empty()) {
+  std::string remedy = unusable_names(context.config, {}, wanted);
+  if (remedy.empty()) remedy = missing_login(context.store, {}, wanted);
+  if (!remedy.empty()) {
     throw VerbFailure{exits::usage, remedy + "; nothing was added"};
   }
   const bool dry_run = given.truth("dry-run");
@@ -272,7 +275,7 @@ VerbRow add_verb() {
                      "retention.hard_cap)"),
       fields::option("--interval-min", "DURATION", "Never fetch more often: 15min 24h 7d"),
       fields::option("--policy", "NAME", "The [egress.policy] of the configuration to apply"),
-      fields::option("--auth", "NAME", "The [feed_auth] of the configuration to send")};
+      fields::option("--auth", "NAME", "The [feed_auth] of the configuration to send, or a login: OWNER/NAME")};
   return {.name = "add",
           .about = "Add feeds",
           .example = "feedmill add https://example.org/feed.xml --now",

@@ -325,6 +325,7 @@ int in_partitions(const VerbRow& verb, const OperationValues& given, const Confi
     if (field.kind == Kind::entry) return shared.of_entries(field);
     if ((field.kind == Kind::address || field.kind == Kind::feed) && !field.repeats) return shared.of_feed(field);
   }
+  if (verb.is_of_deployment) return shared.at(0);
   if (verb.is_of_each != nullptr && verb.is_of_each(given)) return shared.at_each(terminal);
   return work(given, config);
 }

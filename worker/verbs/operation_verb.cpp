@@ -16,6 +16,7 @@
 #include <fmt/ranges.h>
 
 #include "worker/base/json_text.hpp"
+#include "worker/base/small_file.hpp"
 #include "worker/operations/operation.hpp"
 #include "worker/process/run_options.hpp"
 #include "worker/verbs/open_store.hpp"
@@ -168,6 +169,18 @@ class Call {
   const std::string public_url_;
 };
 
+/// Replaces the paths in fields of kind `secret` by what their files hold. Throws VerbFailure.
+void read_secrets(const Operation& operation, OperationValues& given, Terminal& terminal) {
+  for (const OperationField& field : operation.fields) {
+    if (field.kind != OperationField::Kind::secret || !given.has(field.name)) continue;
+    const std::string file = given.text(field.name);
+    auto secret = read_secret(file);
+    if (!secret) throw VerbFailure{exits::bad_input, visible(fmt::format("{}: {}", file, secret.error()))};
+    if (readable_by_all(file)) terminal.note(visible(readable_warning(file)));
+    given.put(field.name, json::string(*secret));
+  }
+}
+
 /// The values of the given key fields, joined by spaces.
 std::string keys_of(const Operation& operation, const OperationValues& given) {
   std::vector<std::string> keys;
@@ -184,8 +197,10 @@ int run_operation(const Operation& operation, const OperationValues& given, cons
     confirm(context.terminal, fmt::format(fmt::runtime(operation.question), keys_of(operation, given)),
             fmt::format("{}; use --yes", operation.unasked), "nothing was changed");
   }
+  OperationValues values = given;
+  read_secrets(operation, values, context.terminal);
   try {
-    return Call(operation, given, context).tell();
+    return Call(operation, values, context).tell();
   } catch (const OperationRefused& refused) {
     throw VerbFailure{exit_of(refused.reason), visible(refused.detail)};
   }

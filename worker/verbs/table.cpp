@@ -1,5 +1,6 @@
 #include "worker/verbs/table.hpp"
 
+#include <algorithm>
 #include <iterator>
 #include <utility>
 
@@ -17,6 +18,7 @@ VerbRow row_of(const OperationFamily& family, const Operation& operation) {
           .fields = operation.fields,
           .use = operation.access == Operation::Access::change ? changes : reads,
           .is_of_all = family.of_all,
+          .is_of_deployment = family.of_deployment,
           .run = &operation};
 }
 
@@ -29,10 +31,11 @@ std::vector<VerbRow> together(std::vector<VerbRow> first, std::vector<VerbRow> s
 void add_operations(std::vector<VerbGroup>& groups) {
   for (const OperationFamily& family : operation_families()) {
     if (family.verb.empty()) continue;
-    if (groups.back().name != family.group) groups.push_back({family.group, {}});
-    groups.back().verbs.push_back({.name = family.verb, .about = family.about});
+    const auto known = std::ranges::find(groups, family.group, &VerbGroup::name);
+    VerbGroup& group = known != groups.end() ? *known : groups.emplace_back(VerbGroup{family.group, {}});
+    group.verbs.push_back({.name = family.verb, .about = family.about});
     for (const Operation& operation : family.operations) {
-      if (!operation.verb.empty()) groups.back().verbs.push_back(row_of(family, operation));
+      if (!operation.verb.empty()) group.verbs.push_back(row_of(family, operation));
     }
   }
 }

@@ -209,8 +209,9 @@ std::string remedy_words(std::string_view reason, std::string_view url) {
         feed_url);
   }
   if (reason == "status.auth")
-    return fmt::format("It requires a password: feedmill set {} auth=NAME, with [feed_auth.NAME] in the configuration.",
-                       feed_url);
+    return fmt::format(
+        "It requires a password: store it with feedmill login set OWNER/NAME, then feedmill set {} auth=OWNER/NAME.",
+        feed_url);
   if (reason == "status.not_found" || reason == "dns.not_found" || reason == "url.invalid") {
     return fmt::format(
         "Check the URL; feedmill discover lists the feeds of a web page. If the feed was never read: feedmill remove "

@@ -113,6 +113,9 @@ const std::vector<Sample> samples{
     {"importList", "POST", "/import", "https://example.org/feed.xml\nftp://x\n"},
     {"exportList", "GET", "/export", ""},
     {"discover", "POST", "/discover?url=http%3A%2F%2F127.0.0.1%3A65535%2F", ""},  // no listener there
+    {"listLogins", "GET", "/logins", ""},
+    {"setLogin", "PUT", "/logins/paper", R"({"origin":"https://paper.example","user":"anna","secret":"s3cret"})"},
+    {"removeLogin", "DELETE", "/logins/paper", ""},
     {"listWebhooks", "GET", "/webhooks", ""},
     {"addWebhook", "POST", "/webhooks", R"({"url":"http://127.0.0.1:65535/hook"})"},  // nor here
     {"showWebhook", "GET", "/webhook?id=" + hook, ""},
@@ -139,7 +142,8 @@ bool is_read(const Sample& one) {
 
 /// Whether the call itself makes the change, without a request.
 bool is_change(const Sample& one) {
-  return !is_read(one) && (one.target.starts_with("/webhook") || one.target.starts_with("/topic"));
+  return !is_read(one) &&
+         (one.target.starts_with("/webhook") || one.target.starts_with("/topic") || one.target.starts_with("/login"));
 }
 
 /// Whether the call becomes a request.
@@ -328,6 +332,12 @@ void OpenApi::what_is_done() {
   EXPECT_EQ(talk("discover"), "200");
   EXPECT_EQ(object_of(last).at("complete"), true);
   EXPECT_TRUE(object_of(last).at("trouble").is_string());
+  EXPECT_EQ(talk("setLogin"), "200 set");
+  EXPECT_EQ(object_of(last).at("name"), "app/paper");
+  EXPECT_EQ(talk("listLogins"), "200");
+  EXPECT_EQ(object_of(last).at("logins").as_array().size(), 1U);
+  EXPECT_EQ(talk("removeLogin"), "200 removed");
+  EXPECT_EQ(talk("setLogin"), "200 set");
   EXPECT_EQ(talk("addWebhook"), "201 added");
   const std::string id(object_of(last).at("id").as_string());
   EXPECT_EQ(last.header("Location"), "/api/v1/webhook?id=" + id);
@@ -565,6 +575,17 @@ void OpenApi::what_is_refused_of_some() {
   EXPECT_EQ(talk_with("addWebhook", R"({"url":"https://example.org/","signature":"v2"})"), "422 bad_value");
   EXPECT_EQ(talk_with("rotateWebhook", R"({"old_for":"31d"})"), "422 bad_value");
   EXPECT_EQ(talk("listWebhooks", {"GET", "/webhooks?after=x"}), "400 bad_parameter");
+  for (const char* body : {R"({"origin":"x","user":"a","secret":"b"})",
+                           R"({"origin":"https://paper.example","header":"Host","secret":"b"})",
+                           R"({"origin":"https://paper.example","user":"a","secret":"b\nc"})"}) {
+    EXPECT_EQ(talk_with("setLogin", std::string(body)), "422 bad_value") << body;
+  }
+  EXPECT_EQ(talk_with("setLogin", std::string("{}")), "422 missing_field");
+  EXPECT_EQ(talk("removeLogin", {"DELETE", "/logins/a%20b"}), "422 bad_value");
+  EXPECT_EQ(talk("removeLogin", {"DELETE", "/logins/none"}), "404 no_such_login");
+  EXPECT_EQ(talk("listLogins", {"GET", "/logins?limit=0"}), "400 bad_parameter");
+  command({"EVAL", "for i = 1, 1000 do redis.call('HSET', 'secret:logins:app', i, 'x') end", "0"});
+  EXPECT_EQ(talk("setLogin", {"PUT", "/logins/another", sample("setLogin").body}), "409 too_many");
   for (const char* body : {R"({"url":1})", R"({"url":"ftp://x"})", R"({"channel":"a\u0001"})"}) {
     EXPECT_EQ(talk_with("addTopic", std::string(body)), "422 bad_value") << body;
   }
@@ -651,6 +672,7 @@ void OpenApi::what_redis_refuses() {
   for (const char* key : {"push_out:topics", "push_out:topic_names"}) command({"SET", key, "x"});
   for (const std::string& key : {std::string("push_out:ids"), "push_out:subscriber:" + hook})
     command({"SET", key, "x"});
+  command({"SET", "secret:logins:app", "x"});
   command({"DEL", "list:notification:user_id:anna", "state:request:app:r-1"});
   command({"SET", "list:notification:user_id:anna", "x"});
   command({"HSET", "state:request:app:r-1", "a", "b"});

@@ -639,7 +639,7 @@ INSTANTIATE_TEST_SUITE_P(
                 "write the name of a header"},
         RowCase{"AuthLines",
                 "[feed_auth.x]\nheader = \"X-Key\"\nvalue_file = \"LINES\"\norigin = \"https://a.example\"\n",
-                "must hold one line"},
+                "must be one line"},
         RowCase{"AuthNoFile",
                 "[feed_auth.x]\nheader = \"X-Key\"\nvalue_file = \"/nowhere\"\norigin = \"https://a.example\"\n",
                 "/nowhere: the file cannot be read: No such file"}),

@@ -122,6 +122,40 @@ TEST_F(RequestStyleTest, SendsGoldenRequestsForEachSetting) {
   }
 }
 
+// SECURITY K7.
+TEST_F(RequestStyleTest, SendsALoginToItsOriginAlone) {
+  server.serve("/away", Response{.status = 302, .headers = {{"Location", other.url("/return")}}});
+  other.serve("/return", Response{.status = 302, .headers = {{"Location", server.url("/feed")}}});
+  FetchRequest request = feed(server.url("/away"), {"auth=reader/paper"});
+  request.login = Credential{origin_of(server.url("/")), "X-Key: c4nary"};
+  answer(request);
+  ASSERT_EQ(server.requests().size(), 2U);
+  for (const ServedRequest& hop : server.requests()) EXPECT_EQ(hop.header("X-Key"), "c4nary");
+  ASSERT_EQ(other.requests().size(), 1U);
+  EXPECT_THAT(other.requests().front().head, Not(HasSubstr("c4nary")));
+  // On a host of another program, under the same name as a configured secret, or through a proxy that it set.
+  FetchRequest stranger = feed(other.url("/feed"), {"auth=reader/paper"});
+  stranger.login = request.login;
+  answer(stranger);
+  EXPECT_THAT(other.requests().back().head, Not(HasSubstr("c4nary")));
+  test::ProxyServer proxy;
+  options.proxy_enforces_egress = true;
+  fetcher.reset();
+  const std::string its = "proxy=http://127.0.0.1:" + std::to_string(proxy.port());
+  FetchRequest proxied = feed(server.url("/feed"), {"auth=reader/paper", its});
+  proxied.login = request.login;
+  const FetchError refused = error(proxied);
+  EXPECT_EQ(refused.reason, Reason::status_auth);
+  EXPECT_THAT(refused.detail, HasSubstr("remove its setting proxy"));
+  EXPECT_FALSE(refused.sent);
+  EXPECT_EQ(server.requests().size(), 2U);
+  // Without the login, nothing is sent.
+  const FetchError missing = error(feed(server.url("/feed"), {"auth=reader/paper"}));
+  EXPECT_EQ(missing.reason, Reason::status_auth);
+  EXPECT_THAT(missing.detail, HasSubstr("its login reader/paper is not stored: feedmill login set reader/paper"));
+  EXPECT_EQ(server.requests().size(), 2U);
+}
+
 TEST_F(RequestStyleTest, SendsNoSubscriberCountUnlessConfigured) {
   answer(feed(server.url("/feed"), {"subscribers=17"}));
   EXPECT_THAT(server.requests().back().head, Not(HasSubstr("subscribers")));

@@ -9,6 +9,7 @@
 
 #include "storage/events/event_stream.hpp"
 #include "storage/feeds/feeds.hpp"
+#include "storage/feeds/logins.hpp"
 #include "storage/timelines/channels.hpp"
 #include "tests/support/eventually.hpp"
 #include "tests/support/redis_server.hpp"
@@ -733,6 +734,47 @@ TEST_F(RequestWorkTest, ProgramsNameNoFiles) {
   EXPECT_NE(redis({"HGET", "state:feed:" + trusted, "settings"}).find("own.pem"), std::string::npos);
   EXPECT_EQ(result({"op", "set", "url", trusted, "set.ca_file", ""}), "done set");
   EXPECT_EQ(redis({"HGET", "state:feed:" + trusted, "settings"}).find("own.pem"), std::string::npos);
+}
+
+/// SECURITY K7: clients of the stream can write any `app`.
+TEST_F(RequestWorkTest, StreamClientsCannotUseLogins) {
+  ASSERT_TRUE(*Logins(store).put({.name = "reader/paper", .origin = "https://example.org", .header_line = "X-Key: s"}));
+  for (const std::string app : {"reader", "other", "operator", ""}) {
+    EXPECT_EQ(result({"op", "add", "url", url, "set.auth", "reader/paper", "app", app}), "failed bad_value") << app;
+  }
+  EXPECT_EQ(result({"op", "add", "url", url, "app", "reader"}), "done added");
+  EXPECT_EQ(result({"op", "set", "url", url, "set.auth", "reader/paper", "app", "reader"}), "failed bad_value");
+  EXPECT_EQ(redis({"HGET", "state:feed:" + url, "settings"}), "(nil)");
+  redis({"HSET", "state:feed:" + url, "settings", R"({"auth":"reader/paper"})"});  // as an operator sets it
+  EXPECT_EQ(result({"op", "move", "url", url, "to", "https://example.org/other", "app", "reader"}), "failed bad_value");
+  EXPECT_EQ(result({"op", "set", "url", url, "set.keep", "30", "app", "other"}), "done set");
+  EXPECT_NE(redis({"HGET", "state:feed:" + url, "settings"}).find("reader/paper"), std::string::npos);
+  EXPECT_EQ(result({"op", "set", "url", url, "set.auth", ""}), "done set") << "like pausing it";
+}
+
+/// The API vouches for requests of its tokens that have to queue.
+TEST_F(RequestWorkTest, UsesALoginThatTheApiVouchesFor) {
+  ASSERT_TRUE(*Logins(store).put({.name = "reader/paper", .origin = "https://example.org", .header_line = "X-Key: s"}));
+  const auto vouched = [&](Fields fields) {
+    Asked asked;
+    asked.app = "reader";
+    asked.ref = "r-" + fields[0].second;
+    fields.emplace_back("app", asked.app);
+    asked.hash = content_hash(fields);
+    EXPECT_TRUE(RequestStream(store).vouch(asked, 60'000ms));
+    std::vector<std::string> words{"ref", asked.ref};
+    for (const auto& [name, value] : fields) words.insert(words.end(), {name, value});
+    return result(words);
+  };
+  EXPECT_EQ(vouched({{"op", "add"}, {"url", url}, {"set.auth", "reader/none"}}), "failed bad_value") << "not stored";
+  EXPECT_EQ(result({"op", "add", "url", url}), "done added");
+  EXPECT_EQ(vouched({{"op", "set"}, {"url", url}, {"set.auth", "reader/paper"}}), "done set");
+  EXPECT_EQ(redis({"HGET", "state:feed:" + url, "settings"}), R"({"auth":"reader/paper"})");
+  EXPECT_EQ(result({"op", "set", "url", "https://example.org/2", "set.auth", "reader/paper", "app", "reader", "ref",
+                    "r-set"}),
+            "failed ref_reused")
+      << "with what was said of another request";
+  EXPECT_EQ(vouched({{"op", "move"}, {"url", url}, {"to", "https://example.org/other"}}), "done moved");
 }
 
 /// RELIABILITY Q5.

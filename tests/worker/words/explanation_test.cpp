@@ -115,7 +115,7 @@ TEST(Explain, NamesWhatToDoAboutAFailure) {
 TEST(Explain, TellsTheWordsToWriteAndNoSecretOfTheAddress) {
   const std::string remedy = remedy_words("status.auth", "https://me:canary@example.org/feed?token=canary");
   EXPECT_EQ(remedy.find("canary"), std::string::npos) << remedy;
-  EXPECT_NE(redact(remedy).find("' auth=NAME,"), std::string::npos)
+  EXPECT_NE(redact(remedy).find("' auth=OWNER/NAME."), std::string::npos)
       << "whoever shows it redacts it: " << redact(remedy);
 }
 
