@@ -55,7 +55,7 @@ StoreResult<std::vector<bool>> Feeds::add(std::span<const NewFeed> feeds, const 
       args.add(std::string_view(feed.feed_url));
       args.add(feed.after);
       args.add(std::string_view(feed.settings));
-      args.add(std::string_view(feed.title));
+      args.own(feed.title ? "=" + *feed.title : "");
       args.add(feed.for_channels || !channel.empty() ? 1 : 0);
     }
     const auto reply = impl_.run(Script::add, args);
@@ -381,7 +381,7 @@ StoreResult<std::vector<EntryCursor>> Feeds::in_state(const std::string& state, 
 }
 
 StoreResult<std::vector<Fields>> Feeds::faces(std::span<const std::string> feed_urls) {
-  static constexpr std::array<std::string_view, 5> names{"title", "title_type", "link", "image", "icon"};
+  static constexpr std::array<std::string_view, 6> names{"title", "title_type", "link", "image", "icon", "format"};
   std::vector<std::string> keys;
   keys.reserve(feed_urls.size());
   std::vector<Words> commands;

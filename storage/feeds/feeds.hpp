@@ -91,7 +91,8 @@ class Feeds {
   /// id is the feed's URL, a score unix ms.
   StoreResult<std::vector<EntryCursor>> in_state(const std::string& state, std::size_t limit,
                                                  const std::optional<EntryCursor>& before);
-  /// What lists of posts show of their feed: title, its type, link, image and icon; nothing of unknown feeds.
+  /// What lists of posts show of their feed: title, its type, link, image and icon; also its format, which every feed
+  /// has that was read. Nothing of unknown feeds.
   StoreResult<std::vector<Fields>> faces(std::span<const std::string> feed_urls);
   /// Last success of each healthy feed, 0 = never; absent for other feeds. One command per feed: for continuous walks.
   StoreResult<std::vector<std::optional<Milliseconds>>> last_successes(std::span<const std::string> feed_urls);

@@ -4,8 +4,8 @@
 -- answers requests
 -- Registers feeds and puts them into a channel, which is created if needed. ARGV: prefix, channel ('' = none), first
 -- fetches per second of feeds that are not spread ('0' = unlimited; HTTP P12), then repeated: feed_url, first due after
--- ms, settings, title ('' = none; it is the channel's for the feed, or without a channel the title of a new feed until
--- it is read), '1' = added only for channels (RELIABILITY L19).
+-- ms, settings, '=' and a title ('' = none; it is the channel's own for the feed, '=' removes that; without a channel
+-- it is the title of a new feed until it is read), '1' = added only for channels (RELIABILITY L19).
 -- Returns for each feed 1 = new, 0 = known, -1 = being removed: finish that first; it is not put into the channel
 -- either.
 local now = clock()
@@ -36,7 +36,7 @@ for i = 4, #ARGV, 5 do
       count_state(url, nil, 'new', now)
       if due > now then spread_until = math.max(spread_until, due) else due_now = true end
       if settings ~= '' then redis.call('HSET', state_key(url), 'settings', settings) end
-      if title ~= '' and channel == '' then redis.call('HSET', feed_key(url), 'title', title) end
+      if #title > 1 and channel == '' then redis.call('HSET', feed_key(url), 'title', string.sub(title, 2)) end
       if for_channels then redis.call('HSET', state_key(url), 'for_channels', '1') end
     end
     if not for_channels then
@@ -46,7 +46,8 @@ for i = 4, #ARGV, 5 do
   end
   if channel ~= '' and answer >= 0 then
     put_into_channel(channel, url)
-    if title ~= '' then redis.call('HSET', channel_titles_key(channel), url, title) end
+    if title == '=' then redis.call('HDEL', channel_titles_key(channel), url) end
+    if #title > 1 then redis.call('HSET', channel_titles_key(channel), url, string.sub(title, 2)) end
   end
   answers[#answers + 1] = answer
 end

@@ -15,10 +15,11 @@ namespace feedmill {
 
 /// A feed to register.
 struct NewFeed {
-  std::string feed_url{};     ///< canonical
-  Milliseconds after{};       ///< first due this long from now
-  std::string settings{};     ///< JSON object, "" for none
-  std::string title{};        ///< the channel's for it; without a channel, until the feed is read; "" for none
+  std::string feed_url{};  ///< canonical
+  Milliseconds after{};    ///< first due this long from now
+  std::string settings{};  ///< JSON object, "" for none
+  /// The channel's own for it, "" removes that; without a channel, until the feed is read. Absent: none given.
+  std::optional<std::string> title{};
   bool for_channels = false;  ///< added only as a member of channels (RELIABILITY L19)
 };
 

@@ -183,6 +183,7 @@ StoreResult<std::vector<std::optional<bool>>> Channels::put_in(std::span<const M
       calls[i].add(std::string_view(batch[i].uid));
       calls[i].add(std::string_view(batch[i].feed_url));
       calls[i].add(std::string_view(makes_channels ? "1" : ""));
+      calls[i].add(std::string_view(batch[i].title));
     }
     for (const auto& reply : impl_.run_all(Script::channel_follow, calls)) {
       if (!reply) return reply.error();

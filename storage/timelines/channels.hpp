@@ -36,6 +36,7 @@ struct ChannelRecord {
 /// A feed in a channel.
 struct Membership {
   std::string uid, feed_url;
+  std::string title{};  ///< for follow(): the channel's own for the feed, unless it has one; "" = none
 };
 
 /// The channels of one store, over a Store's connection. A value is absent if the channel does not exist. The cost of a

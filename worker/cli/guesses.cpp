@@ -127,6 +127,7 @@ constexpr std::array guessed_flags{
     FlagGuesses{"--words", "--word --keyword --keywords --search --query"},
     FlagGuesses{"--at-once", "--concurrency --parallel"},
     FlagGuesses{"--name", "--title --label"},
+    FlagGuesses{"--title", "--name --label"},
     FlagGuesses{"--ready", "--readiness --readyz"},
     FlagGuesses{"--interval", "-n -d --delay --every --refresh"},
     FlagGuesses{"--repair", "--fix"},
@@ -177,12 +178,12 @@ constexpr std::array answers{
         "", "unsubscribe unfollow",
         "to take a feed out of a channel, use feedmill channel feeds CHANNEL --remove URL; to remove it for "
         "all users, use feedmill remove URL..."},
-    AnsweredGuesses{"", "rename",
-                    "a feed has its publisher's title; to fetch it from another URL, use feedmill move URL NEW"},
+    AnsweredGuesses{
+        "", "rename",
+        "a feed has its publisher's title; to give it another one in a channel, use feedmill add URL --channel "
+        "CHANNEL --title TEXT; to fetch it from another URL, use feedmill move URL NEW"},
     AnsweredGuesses{"channel", "follow subscribe", "use feedmill channel feeds CHANNEL --add URL"},
     AnsweredGuesses{"channel", "unfollow unsubscribe", "use feedmill channel feeds CHANNEL --remove URL"},
-    AnsweredGuesses{"add", "--title --name",
-                    "a feed has its publisher's title; over HTTP, POST /feeds gives it another one in a channel"},
     AnsweredGuesses{"list", "--all -a -A", "feedmill list lists all feeds"},
     AnsweredGuesses{"list", "--user --channel --category --folder --tag --group",
                     "use feedmill channel feeds CHANNEL for the feeds of a channel"},

@@ -24,7 +24,7 @@ std::string called(const OperationField& field) {
 
 void put(OperationValues& given, const OperationField& field, const std::string& name, std::string_view text) {
   // An unset variable of a shell must not mean "all".
-  if (text.empty() && (field.repeats || !field.flag.empty())) refuse(name + " is empty");
+  if (text.empty() && !field.clears && (field.repeats || !field.flag.empty())) refuse(name + " is empty");
   std::string value(text);
   if (field.kind == Kind::choice) std::ranges::replace(value, ' ', '_');  // as pages print them: "never read"
   const std::string wrong = given.take_text(field, value);

@@ -26,7 +26,6 @@ namespace {
 namespace json = boost::json;
 using Kind = OperationField::Kind;
 
-constexpr std::size_t longest_title = 1024;
 constexpr std::size_t longest_offer = 200;  // bytes of the title of a feed offered by a page
 constexpr std::array<std::string_view, 3> page_choices{"yes", "first", "no"};
 
@@ -35,10 +34,12 @@ constexpr OperationField channel{.name = "channel",
                                  .unit = "CHANNEL",
                                  .about = "Also put the feed into this channel, which is created if it does not exist",
                                  .told = true};
-constexpr OperationField title{.name = "title",
-                               .unit = "TEXT",
-                               .about = "Title of the feed in this channel; without a channel, until it is read",
-                               .most = longest_title};
+constexpr OperationField title{
+    .name = "title",
+    .unit = "TEXT",
+    .about = "Title of the feed in this channel, empty: its own; without a channel, until it is read",
+    .clears = true,
+    .most = longest_title};
 constexpr OperationField page{
     .name = "page",
     .kind = Kind::choice,
@@ -132,7 +133,8 @@ void add(const RequestCall& call) {
   const std::string url = call.given().text("url");
   check_address(url, its, call.rules);
   Asked asked = call.request.asked;
-  NewFeed one{url, Milliseconds(0), settings_json(its), fold_space(call.given().text("title"))};
+  NewFeed one{url, Milliseconds(0), settings_json(its)};
+  if (call.given().has("title")) one.title = fold_space(call.given().text("title"));
   if (is_page(call.request)) {
     const auto found = feed_of_page(call);
     if (!found) return;

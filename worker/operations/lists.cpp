@@ -7,8 +7,10 @@
 #include <unordered_set>
 #include <utility>
 
+#include "parsers/text/strings.hpp"
 #include "storage/feeds/feeds.hpp"
 #include "storage/timelines/channels.hpp"
+#include "worker/operations/operation.hpp"
 #include "worker/words/record_text.hpp"
 
 namespace feedmill {
@@ -17,25 +19,27 @@ namespace {
 constexpr std::size_t list_batch = 500;               // feeds per store call
 constexpr std::size_t list_batch_bytes = 64U << 10U;  // attributes and folders of a batch; one larger feed is allowed
 
-/// The name to use for the feed until it has been read.
-std::string title_of(const FeedSettings& settings) {
-  for (const std::string_view wanted : {"title", "text"}) {
-    for (const auto& [name, value] : settings.opml) {
-      if (name == wanted && !value.empty()) return value;
-    }
-  }
-  return {};
-}
-
 NewFeed new_feed(const Subscription& subscription, const SubscriptionList& list, Milliseconds after) {
   const FeedSettings settings = settings_of(subscription, list);
   NewFeed feed;
   feed.feed_url = subscription.feed_url;
   feed.after = after;
   feed.settings = settings_json(settings);
-  feed.title = title_of(settings);
+  feed.title = title_of(subscription.attributes, {"title", "text"});
   feed.for_channels = !channels_of(subscription.folders, "").empty();
   return feed;
+}
+
+/// The title that the list has for a feed in its folder with this index; "" if none, or if it is that of the feed
+/// itself. `face`: as Feeds::faces(); the title of an unread feed is the list's.
+std::string own_title(const Subscription& subscription, std::size_t folder, const Fields& face) {
+  const auto& titles = subscription.titles;
+  std::string title = folder < titles.size() ? titles[folder] : std::string();
+  if (title.empty()) title = own_title_of(subscription.attributes);
+  const bool is_url = title == subscription.feed_url || title == subscription.written;
+  const std::string its = fold_space(utf8_prefix(readable_field(face, "title"), longest_title));
+  const bool is_read = !field_of(face, "format").empty();
+  return is_url || (is_read && title == its) ? std::string() : title;
 }
 
 }  // namespace
@@ -86,19 +90,28 @@ std::vector<std::string> channels_in(const SubscriptionBatch& batch, std::string
 
 StoreResult<void> put_into_channels(Store& store, const SubscriptionBatch& batch, std::string_view user) {
   const std::vector<std::string> uids = channels_in(batch, user);
-  std::vector<Membership> memberships;
-  for (const Subscription& subscription : batch) {
-    for (std::string& uid : channels_of(subscription.folders, user))
-      memberships.push_back({std::move(uid), subscription.feed_url});
-  }
   if (uids.empty()) return {};
+  std::vector<std::string> urls;
+  for (const Subscription& subscription : batch) urls.push_back(subscription.feed_url);
+  const auto faces = Feeds(store).faces(urls);
+  if (!faces) return faces.error();
+  std::vector<Membership> memberships;
+  for (std::size_t i = 0; i < urls.size(); ++i) {
+    const Subscription& subscription = batch.first[static_cast<std::ptrdiff_t>(i)];
+    const std::span<const std::vector<std::string>> folders = subscription.folders;
+    for (std::size_t folder = 0; folder < folders.size(); ++folder) {
+      for (std::string& uid : channels_of(folders.subspan(folder, 1), user))
+        memberships.push_back({std::move(uid), urls[i], own_title(subscription, folder, (*faces)[i])});
+    }
+  }
   Channels channels(store);
   if (const auto added = channels.add(uids); !added) return added.error();
   const auto followed = channels.follow(memberships);
   if (!followed) return followed.error();
   for (std::size_t i = 0; i < memberships.size(); ++i) {
     if ((*followed)[i]) continue;  // else it was removed since it was added, for example as an orphan
-    const NewFeed feed{.feed_url = memberships[i].feed_url};
+    NewFeed feed{.feed_url = memberships[i].feed_url};
+    if (!memberships[i].title.empty()) feed.title = memberships[i].title;
     if (const auto added = Feeds(store).add(std::span(&feed, 1), memberships[i].uid); !added) return added.error();
   }
   return {};

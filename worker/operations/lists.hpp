@@ -42,7 +42,8 @@ StoreResult<std::vector<bool>> add_batch(Store& store, const SubscriptionBatch& 
 /// = none.
 std::vector<std::string> channels_in(const SubscriptionBatch& batch, std::string_view user);
 
-/// Puts the feeds, new or not, into the channels of their folders.
+/// Puts the feeds, new or not, into the channels of their folders. A channel without a title of its own for a feed gets
+/// the list's, unless it is that of the feed itself (OPERATIONS §9).
 StoreResult<void> put_into_channels(Store& store, const SubscriptionBatch& batch, std::string_view user);
 
 // Exports the feeds of a store as OPML, part by part (OPERATIONS O6).

@@ -62,6 +62,7 @@ struct OperationField {
   bool repeats = false;  ///< a list in JSON, with at most `most` elements
   bool is_key = false;   ///< names something stored, by any name that may be stored; HTTP has it in the query
   bool told = false;     ///< repeated in the answer to a request
+  bool clears = false;   ///< an empty text is a value, too: it removes what is stored
   std::int64_t least = 0, most = 0;
   std::span<const std::string_view> choices{};
 
@@ -219,6 +220,8 @@ std::string feed_of(const Operation& operation, const OperationValues& given);
 /// The fields of every list over HTTP: `after` and `limit`.
 std::span<const OperationField> page_fields();
 inline constexpr std::size_t usual_page = 50, most_page = 200;
+/// Bytes of a title that a channel gives to a feed.
+inline constexpr std::size_t longest_title = 1024;
 /// A page ends after this many bytes, so it is at most one row longer.
 inline constexpr std::size_t enough_bytes = std::size_t{2} << 20U;
 

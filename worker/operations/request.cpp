@@ -131,7 +131,7 @@ class RequestReader {
       throw OperationRefused{"bad_value", shown(name) + " is given twice"};
   }
 
-  /// An empty field counts as absent, except that an empty setting is removed.
+  /// An empty field counts as absent, except that an empty setting is removed, as is a field that `clears`.
   void take_values() {
     json::object settings;
     for (const auto& [name, text] : record_.fields) {
@@ -140,7 +140,7 @@ class RequestReader {
       if (!is_utf8(text)) throw OperationRefused{"bad_value", shown(name) + ": not valid UTF-8"};
       if (field->kind == Kind::settings) {
         settings[name.substr(setting.size())] = text;
-      } else if (!text.empty()) {
+      } else if (!text.empty() || field->clears) {
         const std::string wrong = request_.given.take_text(*field, text);
         if (!wrong.empty()) throw OperationRefused{"bad_value", fmt::format("{}: {}", name, wrong)};
       }

@@ -11,6 +11,7 @@
 #include "parsers/text/limits.hpp"
 #include "parsers/text/strings.hpp"
 #include "worker/egress/web_url.hpp"
+#include "worker/operations/operation.hpp"
 #include "worker/words/moments.hpp"
 
 namespace feedmill {
@@ -117,16 +118,22 @@ class Gatherer {
       }
       const bool changed = repair.url != text;
       Subscription& feed = list_.feeds.emplace_back();
-      feed = {std::move(*canonical), line, changed ? std::string(text) : std::string(), std::move(places),
-              std::move(attributes)};
+      feed = {std::move(*canonical), line, changed ? std::string(text) : std::string(),
+              std::move(places),     {},   std::move(attributes)};
       feeds_.emplace(feed.feed_url, &feed);
       return;
     }
     ++list_.merged;
-    auto& folders = known->second->folders;
+    std::vector<std::vector<std::string>>& folders = known->second->folders;
+    std::vector<std::string>& titles = known->second->titles;
+    const std::string title = own_title_of(attributes);
     for (std::vector<std::string>& place : places) {
       if (folders.size() == most_folders) return;
-      if (std::find(folders.begin(), folders.end(), place) == folders.end()) folders.push_back(std::move(place));
+      if (std::find(folders.begin(), folders.end(), place) != folders.end()) continue;
+      folders.push_back(std::move(place));
+      if (title.empty()) continue;
+      titles.resize(folders.size());
+      titles.back() = title;
     }
   }
 
@@ -287,6 +294,16 @@ std::optional<bool> begins_opml(std::string_view beginning) {
   return beginning[begin] == '<';
 }
 
+std::string title_of(const OpmlAttributes& attributes, std::initializer_list<std::string_view> names) {
+  for (const std::string_view wanted : names) {
+    for (const auto& [name, value] : attributes) {
+      std::string title = name == wanted ? fold_space(utf8_prefix(value, longest_title)) : std::string();
+      if (!title.empty()) return title;
+    }
+  }
+  return {};
+}
+
 SubscriptionList read_subscriptions(std::string_view bytes) {
   Gatherer gatherer;
   if (bytes.size() > max_opml_bytes) {
@@ -366,7 +383,8 @@ OpmlAttributes opml_attributes(const ExportedFeed& feed, WrittenNamespaces& name
     return std::any_of(kept.begin(), kept.end(), [&](const auto& attribute) { return attribute.first == name; });
   };
   if (!has("type")) attributes.emplace_back("type", "rss");
-  if (!feed.custom_title.empty()) {
+  const bool is_renamed = !feed.custom_title.empty() && feed.custom_title != own_title_of(kept);
+  if (is_renamed) {
     attributes.emplace_back("text", feed.custom_title);
     attributes.emplace_back("title", feed.custom_title);
   } else if (!has("text")) {
@@ -375,7 +393,7 @@ OpmlAttributes opml_attributes(const ExportedFeed& feed, WrittenNamespaces& name
     attributes.emplace_back("text", known.empty() ? feed.feed_url : known);
   }
   for (const auto& [name, value] : kept) {
-    if (!feed.custom_title.empty() && (name == "text" || name == "title")) continue;
+    if (is_renamed && (name == "text" || name == "title")) continue;
     const std::size_t colon = name.find(':');
     if (colon == std::string::npos || name.starts_with("xml:")) {
       attributes.emplace_back(name, value);

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <initializer_list>
 #include <map>
 #include <optional>
 #include <span>
@@ -62,6 +63,7 @@ struct Subscription {
   std::size_t line = 0;                           ///< first line with this URL
   std::string written;                            ///< the original URL if it was repaired, "" otherwise
   std::vector<std::vector<std::string>> folders;  ///< without duplicates; at most 64
+  std::vector<std::string> titles{};              ///< by folder, where they come from a row with the same URL; else ""
   OpmlAttributes attributes;                      ///< of the outline, without the URL
 };
 
@@ -80,6 +82,14 @@ struct SubscriptionList {
   std::size_t merged = 0;                                      ///< number of rows that repeat a URL
   std::map<std::string, std::string, std::less<>> namespaces;  ///< from prefix to URI, for attribute names
 };
+
+/// The first of an outline's attributes `names` that is not blank, with white space folded and cut to longest_title; ""
+/// if there is none. `title` is the feed's title, `text` what the user of the list calls it (OPML 2.0).
+std::string title_of(const OpmlAttributes& attributes, std::initializer_list<std::string_view> names);
+/// What the user of the list calls the feed.
+inline std::string own_title_of(const OpmlAttributes& attributes) {
+  return title_of(attributes, {"text", "title"});
+}
 
 /// Parses OPML, if `bytes` begins with "<", or a plain list. Repairs URLs without a scheme or with feed:, and rejects
 /// rows with other schemes or nonsense (OPERATIONS §9). Pure; limits of SECURITY T32. Uses at most limits::reading_cost

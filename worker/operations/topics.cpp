@@ -47,7 +47,8 @@ constexpr std::array of_new = [] {
                                    .flag = "--title",
                                    .unit = "TEXT",
                                    .about = "Title of the documents of a channel, instead of its name; empty: its name",
-                                   .most = 1024}};
+                                   .clears = true,
+                                   .most = longest_title}};
   for (OperationField& field : fields) field.is_key = false;
   return fields;
 }();

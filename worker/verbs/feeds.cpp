@@ -13,6 +13,7 @@
 #include <boost/json.hpp>
 #include <fmt/format.h>
 
+#include "parsers/text/strings.hpp"
 #include "storage/feeds/feeds.hpp"
 #include "storage/redis/test_point.hpp"
 #include "worker/base/posix_signals.hpp"
@@ -77,6 +78,9 @@ void check_add(const OperationValues& given) {
     const std::string remedy = change_setting(settings, fmt::format("{}={}", key, given.text(option)));
     if (!remedy.empty()) refuse(fmt::format("--{}: {}", option, remedy));
   }
+  if (!given.has("title")) return;
+  if (!given.has("channel")) refuse("--title needs --channel: without one, a feed has its publisher's title");
+  if (given.texts("URL").size() > 1) refuse("--title is for one URL");
 }
 
 int add_new_feeds(const OperationValues& given, const VerbContext& context) {
@@ -100,6 +104,7 @@ int add_new_feeds(const OperationValues& given, const VerbContext& context) {
     NewFeed& feed = feeds.emplace_back();
     feed.feed_url = one.url;
     feed.settings = settings;
+    if (given.has("title")) feed.title = fold_space(given.text("title"));
   }
   refuse_elsewhere(context.store, urls, "nothing was added");
   const auto added = or_fail(Feeds(context.store).add(feeds, channel));
@@ -265,6 +270,13 @@ VerbRow add_verb() {
                      "Also add the feeds to this channel, including feeds already stored; the channel is created if it "
                      "does not exist",
                      Kind::new_channel),
+      [] {
+        OperationField title =
+            fields::option("--title", "TEXT", "Title of the feed in the channel; empty: its own", Kind::text);
+        title.clears = true;
+        title.most = longest_title;
+        return title;
+      }(),
       fields::flag("--first", "For a web page with several feeds, add the first"),
       fields::flag("--dry-run",
                    "Only show what would be added, whether it may be fetched, and which settings would apply; still "

@@ -187,7 +187,6 @@ TEST_F(ReaderOverHttp, ATitleGivenAtAddIsTheChannelsAndNeverReplacesTheFeedsOwn)
   EXPECT_EQ(subscribe("bert/news", "Bert's"), 200);
   EXPECT_EQ(object_of(served->get("/feed?url=" + percent_encoded(url(0)))).at("title"), nullptr);
   command({"HSET", "Feed:" + url(0), "title", "Its own"});
-  EXPECT_EQ(subscribe("anna/news", ""), 200);
   const auto titles = [&](const std::string& channel) {
     const json::value row = object_of(served->get("/channel/feeds?channel=" + channel)).at("feeds").at(0);
     return std::pair(std::string(row.at("title").as_string()), row.at("custom_title"));
@@ -197,6 +196,9 @@ TEST_F(ReaderOverHttp, ATitleGivenAtAddIsTheChannelsAndNeverReplacesTheFeedsOwn)
   const std::string opml = served->get("/export").body;
   EXPECT_NE(opml.find("text=\"My &lt;own&gt; title\""), std::string::npos) << opml;
   EXPECT_NE(opml.find("text=\"Bert's\""), std::string::npos) << opml;
+  EXPECT_EQ(subscribe("anna/news", ""), 200);
+  EXPECT_EQ(titles("anna/news").second, nullptr) << "an empty title removes the channel's";
+  EXPECT_EQ(subscribe("anna/news", "Again"), 200);
   const std::string its = "/api/v1/channel/feed?channel=anna/news&url=" + percent_encoded(url(0));
   EXPECT_EQ(outcome(served->call({"DELETE", its})), "200 unfollowed");
   EXPECT_EQ(outcome(served->call({"PUT", its})), "200 followed");

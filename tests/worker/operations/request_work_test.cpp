@@ -100,6 +100,8 @@ TEST_F(RequestWorkTest, CarriesOutEachOperation) {
   EXPECT_EQ(redis({"HGET", "state:feed:" + url, "settings"}), "{\"keep\":20}");
   EXPECT_EQ(redis({"HGET", "channel:anna/news:titles", url}), "Notes");
   EXPECT_EQ(redis({"HGET", "Feed:" + url, "title"}), "(nil)") << "that is the publisher's";
+  EXPECT_EQ(result({"op", "add", "url", url, "channel", "anna/news", "title", ""}), "done present");
+  EXPECT_EQ(redis({"HGET", "channel:anna/news:titles", url}), "(nil)") << "an empty one removes the channel's";
   EXPECT_EQ(result({"op", "add", "url", url, "channel", "bert/all"}), "done present");
   EXPECT_EQ(redis({"SISMEMBER", "channel:bert/all:feeds", url}), "1") << "a known feed goes into a channel, too";
 

@@ -520,6 +520,49 @@ TEST_F(Commands, ExportsImportedFeeds) {
   EXPECT_EQ(rows(feedmill({"export", "--json"}).out).size(), 2U);
 }
 
+TEST_F(Commands, ImportAndExportTheOwnTitlesOfChannels) {
+  const auto title = [&](const std::string& channel, const std::string& url) {
+    return test::redis_command(server_, {"HGET", "channel:" + channel + ":titles", url});
+  };
+  const std::string feed_c = "http://c.example/feed.xml", none = "(nil)";
+  feedmill({"add", feed_b, "--channel", "News", "--title", "Given  before"});
+  feedmill({"add", feed_c});
+  test::redis_command(
+      server_, {"HSET", "Feed:" + feed_c, "title", "Its <b>own</b>", "title_type", "text/html", "format", "rss"});
+  const std::string row = "<outline type=\"rss\" title=\"The publisher's\" text=\"";
+  const std::string list = file(
+      "list.opml", "<opml version=\"2.0\"><body><outline text=\"News\">" + row + "Mine\" xmlUrl=\"" + feed_a + "\"/>" +
+                       row + "Listed\" xmlUrl=\"" + feed_b + "\"/>" + row + "Its own\" xmlUrl=\"" + feed_c +
+                       "\"/></outline><outline text=\"Work\">" + row + "Yours\" xmlUrl=\"" + feed_a + "\"/>" +
+                       "<outline text=\"" + feed_b + "\" xmlUrl=\"" + feed_b + "\"/></outline></body></opml>");
+  ASSERT_EQ(feedmill({"import", list}).exit, 0);
+  EXPECT_EQ(title("News", feed_a), "Mine");
+  EXPECT_EQ(title("Work", feed_a), "Yours");
+  EXPECT_EQ(title("News", feed_b), "Given before") << "a list replaces no own title";
+  EXPECT_EQ(title("News", feed_c), none) << "the feed has that title itself";
+  const std::string exported = feedmill({"export"}).out;
+  EXPECT_NE(exported.find("title=\"The publisher's\" text=\"Mine\""), std::string::npos) << exported;
+  feedmill({"remove", "--yes", feed_a, feed_b, feed_c});
+  feedmill({"channel", "remove", "--yes", "News", "Work"});
+  ASSERT_EQ(feedmill({"import", file("again.opml", exported)}).exit, 0);
+  EXPECT_EQ(title("News", feed_a), "Mine");
+  EXPECT_EQ(title("Work", feed_a), "Yours");
+  EXPECT_EQ(title("News", feed_b), "Given before");
+}
+
+TEST_F(Commands, AnEmptyTitleRemovesTheChannelsOwn) {
+  const auto title = [&] { return test::redis_command(server_, {"HGET", "channel:News:titles", feed_a}); };
+  EXPECT_EQ(feedmill({"add", feed_a, "--channel", "News", "--title", "Mine"}).exit, 0);
+  EXPECT_EQ(title(), "Mine");
+  EXPECT_EQ(feedmill({"add", feed_a, "--channel", "News"}).exit, 0);
+  EXPECT_EQ(title(), "Mine") << "without the flag it stays";
+  EXPECT_EQ(feedmill({"add", feed_a, "--channel", "News", "--title", ""}).exit, 0);
+  EXPECT_EQ(title(), "(nil)");
+  EXPECT_EQ(feedmill({"add", feed_a, "--title", "Mine"}).exit, 64) << "a feed alone has its publisher's title";
+  EXPECT_EQ(feedmill({"add", feed_a, feed_b, "--channel", "News", "--title", "Mine"}).exit, 64);
+  EXPECT_EQ(feedmill({"add", feed_a, "--channel", "News", "--title", std::string(1025, 'x')}).exit, 64);
+}
+
 TEST_F(Commands, ImportsAPlainListInPartsAndResumesIt) {
   std::string urls;
   for (int i = 0; i < 9'000; ++i) urls += i == 6'000 ? "ftp://bad/\n" : "http://h" + std::to_string(i) + ".example/\n";
