@@ -1,5 +1,6 @@
 // Lists of feeds: all, those of a channel, of a user or in a state, with a text (OPERATIONS A8).
 #include <algorithm>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <utility>
@@ -14,6 +15,7 @@
 #include "storage/timelines/timelines_of_all.hpp"
 #include "worker/api/routes.hpp"
 #include "worker/api/subscriptions.hpp"
+#include "worker/base/characters.hpp"
 #include "worker/words/record_text.hpp"
 
 namespace feedmill {
@@ -24,17 +26,19 @@ namespace json = boost::json;
 constexpr std::size_t enough_feeds = 1'000;   // examined for a page, even if few match
 constexpr std::size_t examined_at_once = 50;  // a record may have some 100 KiB
 
-/// Which feeds to list; "" = any.
+/// Which feeds to list; "" = any. `text` is in lower case.
 struct FeedFilter {
   std::string channel, user, state, text;
 
   bool of_subscriptions() const { return !channel.empty() || !user.empty(); }
   /// Whether the index of a state lists the feeds.
   bool by_state() const { return !of_subscriptions() && !state.empty() && state != "healthy"; }
-  bool wants(const FeedRecord& record) const {
+  /// `own_title`: the one that the channel gives the feed.
+  bool wants(const FeedRecord& record, std::string_view own_title) const {
     if (!state.empty() && record.state.state != state) return false;
-    return text.empty() || lower(record.feed_url).find(text) != std::string::npos ||
-           lower(readable_field(record.feed, "title")).find(text) != std::string::npos;
+    const auto has_text = [&](std::string_view where) { return lower_case(where).find(text) != std::string::npos; };
+    return text.empty() || has_text(record.feed_url) || has_text(readable_field(record.feed, "title")) ||
+           has_text(own_title);
   }
 };
 
@@ -89,6 +93,21 @@ std::optional<Candidates> candidates(const ApiReading& reading, const FeedFilter
   return some;
 }
 
+/// The titles that their channels give the feeds, "" for none. One look-up for consecutive feeds of one channel.
+std::vector<std::string> own_titles(const ApiReading& reading, std::span<const Candidate> feeds) {
+  std::vector<std::string> all;
+  while (!feeds.empty()) {
+    const std::string& uid = feeds.front().channel;
+    const auto end = std::ranges::find_if_not(feeds, [&](const Candidate& one) { return one.channel == uid; });
+    const auto its = feeds.first(static_cast<std::size_t>(end - feeds.begin()));
+    std::vector<std::string> urls;
+    for (const Candidate& one : its) urls.push_back(one.url);
+    std::ranges::move(ChannelsOfAll(reading.stores).titles(uid, urls), std::back_inserter(all));
+    feeds = feeds.subspan(its.size());
+  }
+  return all;
+}
+
 /// Adds what the channel says of a feed to rows of consecutive feeds of one channel.
 void add_subscriptions(const ApiReading& reading, std::span<json::value> rows) {
   const ChannelsOfAll channels(reading.stores);
@@ -124,8 +143,10 @@ std::optional<std::pair<json::array, json::value>> filtered(const ApiReading& re
     for (const Candidate& one : some->feeds) urls.push_back(one.url);
     const auto records = answered(reading.stores.of_feeds(urls, read));
     cursor = some->next;
+    const bool by_own_title = filter.of_subscriptions() && !filter.text.empty();
+    const auto titles = by_own_title ? own_titles(reading, some->feeds) : std::vector<std::string>(urls.size());
     for (std::size_t i = 0; i < records.size(); ++i) {
-      if (!records[i] || !filter.wants(*records[i])) continue;  // absent: it was removed in between
+      if (!records[i] || !filter.wants(*records[i], titles[i])) continue;  // absent: it was removed in between
       json::object& row = rows.emplace_back(list_json(*records[i])).as_object();
       if (filter.of_subscriptions()) row["channel"] = some->feeds[i].channel;
       if (rows.size() < limit) continue;
@@ -149,7 +170,7 @@ ApiReply list_feeds(const ApiReading& reading) {
     if (call.parameters.contains(name) && call.get(name).empty())
       return problem("bad_parameter", fmt::format("{}: it is empty", name));
   }
-  const FeedFilter filter{call.get("channel"), call.get("user"), call.get("state"), lower(call.get("text"))};
+  const FeedFilter filter{call.get("channel"), call.get("user"), call.get("state"), lower_case(call.get("text"))};
   if (!filter.channel.empty() && !filter.user.empty())
     return problem("bad_parameter", "give channel or user: a user's channels have all the feeds of the user");
   if (!filter.state.empty() && std::ranges::find(feed_state_names, filter.state) == feed_state_names.end())

@@ -1,52 +1,14 @@
 #include "worker/timelines/notification_matcher.hpp"
 
 #include <algorithm>
-#include <cwctype>
 #include <map>
 #include <unordered_set>
 
-#include <locale.h>
-
 #include "storage/redis/utf8.hpp"
+#include "worker/base/characters.hpp"
 
 namespace feedmill {
 namespace {
-
-/// Locale for Unicode letters and lower case, regardless of the process' locale.
-locale_t unicode() {
-  static const locale_t locale = newlocale(LC_CTYPE_MASK, "C.UTF-8", nullptr);
-  return locale;
-}
-
-/// Decodes the code point at `at` and advances `at` past it; each malformed byte yields U+FFFD.
-char32_t next_code_point(std::string_view text, std::size_t& at) {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned char lead = byte(at++);
-  if (lead < 0x80) return lead;
-  const int more = lead >= 0xF0 && lead < 0xF8 ? 3 : lead >= 0xE0 ? 2 : lead >= 0xC2 ? 1 : 0;
-  char32_t value = lead & (0x3FU >> more);
-  for (int i = 0; i < more; ++i) {
-    if (at == text.size() || (byte(at) & 0xC0U) != 0x80) return 0xFFFD;
-    value = value << 6U | (byte(at++) & 0x3FU);
-  }
-  return more == 0 || lead >= 0xF8 ? 0xFFFD : value;
-}
-
-void append(std::string& out, char32_t c) {
-  const auto put = [&out](char32_t value) { out += static_cast<char>(value); };
-  if (c < 0x80) return put(c);
-  if (c < 0x800) {
-    put(0xC0 | c >> 6U);
-  } else if (c < 0x10000) {
-    put(0xE0 | c >> 12U);
-    put(0x80 | (c >> 6U & 0x3FU));
-  } else {
-    put(0xF0 | c >> 18U);
-    put(0x80 | (c >> 12U & 0x3FU));
-    put(0x80 | (c >> 6U & 0x3FU));
-  }
-  put(0x80 | (c & 0x3FU));
-}
 
 /// Whether `c` belongs to a script that is written without spaces.
 bool stands_alone(char32_t c) {
@@ -65,16 +27,19 @@ bool holds(const std::vector<std::string>& words, const std::vector<std::string>
 std::vector<std::string> words_of(std::string_view text) {
   std::vector<std::string> words;
   bool inside = false;
-  for (std::size_t at = 0; at < text.size();) {
-    const char32_t c = next_code_point(text, at);
+  const std::string lowered = lower_case(text);
+  for (std::string_view rest = lowered; !rest.empty();) {
+    const auto [c, bytes] = first_character(rest);
+    const std::string_view letter = rest.substr(0, bytes);
+    rest.remove_prefix(std::max<std::size_t>(1, bytes));
     const bool mark = c >= 0x300 && c < 0x370;  // combining accents belong to the preceding letter
-    if (c == 0xFFFD || (!iswalnum_l(static_cast<wint_t>(c), unicode()) && !(mark && inside))) {
+    if (bytes == 0 || (!is_letter_or_digit(c) && !(mark && inside))) {
       inside = false;
       continue;
     }
     const bool alone = stands_alone(c);
     if (!inside || alone) words.emplace_back();
-    append(words.back(), static_cast<char32_t>(towlower_l(static_cast<wint_t>(c), unicode())));
+    words.back() += letter;
     inside = !alone;
   }
   return words;

@@ -152,6 +152,15 @@ TEST_F(ReaderOverHttp, FeedsAreFilteredByChannelUserStateAndText) {
   EXPECT_EQ(listed("/feeds?state=healthy"), Urls{});
   EXPECT_EQ(listed("/feeds?text=OF%20GULLS"), Urls{url(1)});
   EXPECT_EQ(listed("/feeds?text=example.ORG/2"), Urls{url(2)});
+  command({"HSET", "Feed:" + url(3), "title", "\u00c9cole \u041c\u0438\u0440"});
+  EXPECT_EQ(listed("/feeds?text=" + percent_encoded("\u00e9COLE \u043c\u0418\u0440")), Urls{url(3)});
+  const json::object own{{"url", url(1)}, {"channel", "anna/b"}, {"title", "M\u00f6wen"}};
+  ASSERT_EQ(served->post("/feeds", json::serialize(own)).status, 200);
+  const std::string gulls = "text=" + percent_encoded("M\u00d6WEN");
+  EXPECT_EQ(listed("/feeds?channel=anna/b&" + gulls), Urls{url(1)});
+  EXPECT_EQ(listed("/feeds?user=anna&" + gulls), Urls{url(1)}) << "only in the channel with that title";
+  EXPECT_EQ(listed("/feeds?channel=anna/a&" + gulls), Urls{}) << "another channel's title";
+  EXPECT_EQ(listed("/feeds?" + gulls), Urls{}) << "it is nobody's but the channel's";
   EXPECT_EQ(listed("/feeds?text=example&state=paused&user=anna"), Urls{url(0)});
   const json::object row = object_of(served->get("/feeds?user=anna&limit=1")).at("feeds").at(0).as_object();
   EXPECT_EQ(row.at("channel"), "anna/a");
