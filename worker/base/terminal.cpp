@@ -243,11 +243,18 @@ Columns::Columns(Terminal& terminal, std::span<const Column> columns, const Choi
     const auto column = std::ranges::find(columns, name, &Column::name);
     shown_.emplace_back(column - columns.begin(), *column);
   }
-  if (!choice.names.empty()) return;
-  for (std::size_t i = 0; i < columns.size(); ++i) {
+  for (std::size_t i = 0; i < columns.size() && choice.names.empty(); ++i) {
     const std::size_t width = terminal.width() == 0 ? never - 1 : terminal.width();
     if (width >= columns[i].from) shown_.emplace_back(i, columns[i]);
   }
+  if (terminal.width() == 0 || shown_.empty()) return;
+  constexpr std::size_t least = 10;
+  std::size_t taken = 2 * (shown_.size() - 1), open = 0;
+  for (const auto& [place, column] : shown_) {
+    taken += column.width;
+    open += column.width == 0 ? 1 : 0;
+  }
+  if (open > 0) room_ = std::max(least, (terminal.width() - std::min(taken, terminal.width())) / open);
 }
 
 void Columns::heading() {
@@ -273,7 +280,8 @@ std::string Columns::laid_out(const std::vector<std::string>& cells) const {
   std::string out;
   for (const auto& [place, column] : shown_) {
     std::string cell = visible(cells[place]);
-    if (column.width > 0 && terminal_.width() > 0) cell = cut(cell, column.width);
+    const std::size_t most = column.width > 0 ? column.width : place == shown_.back().first ? 0 : room_;
+    if (most > 0 && terminal_.width() > 0) cell = cut(cell, most);
     const std::size_t taken = columns(cell);
     const std::size_t missing = column.width > taken ? column.width - taken : 0;
     cell.insert(column.right ? 0 : cell.size(), missing, ' ');

@@ -113,8 +113,8 @@ class Terminal {
   std::string buffer_, verb_;
 };
 
-/// Table rows, or for programs an object per row. On a terminal a column with a width is truncated to it, and the line
-/// to the terminal. Without a terminal nothing is truncated.
+/// Table rows, or for programs an object per row. On a terminal a column with a width is truncated to it, one without
+/// to what those after it leave, and the line to the terminal. Without a terminal nothing is truncated.
 class Columns {
  public:
   struct Column {
@@ -147,6 +147,7 @@ class Columns {
 
   Terminal& terminal_;
   std::vector<std::pair<std::size_t, Column>> shown_;  // with the place of its cell
+  std::size_t room_ = 0;                               // of a column without a width; 0: unlimited
   bool header_;
 };
 

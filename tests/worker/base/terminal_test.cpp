@@ -209,6 +209,18 @@ TEST(Terminal, CutsColumnsToTheWidthOfATerminal) {
   EXPECT_EQ(screen.read("\r\n"), "lon…  " + std::string(33, 'x') + "…\r\n");
 }
 
+TEST(Terminal, CutsAUrlRatherThanTheColumnsAfterIt) {
+  constexpr std::array<Columns::Column, 3> columns{{{"url", 0}, {"state", 8}, {"title", 0}}};
+  PseudoTerminal screen;
+  Terminal terminal({.color = ColorMode::never, .out = screen.inner()});
+  Columns(terminal, columns, {{"url", "state"}}).row({std::string(60, 'u'), "healthy", "t"});
+  EXPECT_EQ(screen.read("\r\n"), std::string(29, 'u') + "…  healthy\r\n");
+  Columns(terminal, columns, {{"url", "title"}}).row({std::string(60, 'u'), "healthy", "its title"});
+  EXPECT_EQ(screen.read("\r\n"), std::string(18, 'u') + "…  its title\r\n");
+  Columns(terminal, columns, {{"state", "url"}}).row({"short", "new", "t"});
+  EXPECT_EQ(screen.read("\r\n"), "new       short\r\n");
+}
+
 TEST(Terminal, PaintsOnlyWhereItMay) {
   Pipe pipe;
   PseudoTerminal screen;
