@@ -85,6 +85,13 @@ void tell(Terminal& terminal, const StoredEntry& entry, const std::vector<std::s
       more > 0 ? fmt::format(" and {} more", more) : ""));
 }
 
+/// The flags of a list that the command for its next page repeats.
+std::string repeated_flags(const OperationValues& given) {
+  std::string flags = given.has("limit") ? fmt::format(" --limit {}", given.number("limit", 0)) : "";
+  if (given.has("columns")) flags += fmt::format(" --columns {}", fmt::join(given.texts("columns"), ","));
+  return flags + (given.truth("header") ? " --header" : "");
+}
+
 }  // namespace
 
 void tell_entries(const OperationValues& given, const std::string& words, Terminal& terminal, const EntryPages& pages,
@@ -114,7 +121,8 @@ void tell_entries(const OperationValues& given, const std::string& words, Termin
   }
   if (terminal.json() || !before) return;
   terminal.flush();
-  terminal.note(fmt::format("older: feedmill {} --before {}:{}", words, before->score, before->id));
+  terminal.note(
+      fmt::format("older: feedmill {}{} --before {}:{}", words, repeated_flags(given), before->score, before->id));
 }
 
 namespace {

@@ -34,8 +34,8 @@ inline constexpr OperationField before =
 inline constexpr std::array<Columns::Column, 4> entry_columns{
     {{"time", 20}, {"id", 14}, {"title", 0}, {"link", 0, false, Columns::never}}};
 
-/// Prints entries of `pages` as limited by the fields `limit` and `before`, and finally how to continue: `words` and
-/// --before.
+/// Prints entries of `pages` as limited by the fields `limit` and `before`, and finally how to continue: `words`,
+/// the flags of the list and --before.
 void tell_entries(const OperationValues& given, const std::string& words, Terminal& terminal, const EntryPages& pages,
                   const EntryFilter& filter = {});
 

@@ -400,7 +400,10 @@ TEST_F(Commands, PagesThroughEntries) {
   EXPECT_EQ(text_of(older[0], "title"), "one");
   const Outcome people = feedmill({"entries", feed_a, "--limit", "1"});
   EXPECT_NE(people.out.find("three"), std::string::npos);
-  EXPECT_NE(people.err.find("--before 1763690002:" + text_of(newest[0], "id")), std::string::npos) << people.err;
+  const std::string before = " --before 1763690002:" + text_of(newest[0], "id") + "\n";
+  EXPECT_EQ(people.err, "older: feedmill entries " + feed_a + " --limit 1" + before);
+  EXPECT_EQ(feedmill({"entries", feed_a, "--header", "--columns", "id,title", "--limit", "1"}).err,
+            "older: feedmill entries " + feed_a + " --limit 1 --columns id,title --header" + before);
   EXPECT_EQ(feedmill({"entries", feed_b}).exit, 1);
 }
 
