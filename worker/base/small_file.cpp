@@ -90,6 +90,13 @@ FileContent read_secret(const fs::path& file) {
   if (!text) return text;
   if (text->ends_with('\n')) text->pop_back();
   if (text->ends_with('\r')) text->pop_back();
+  const auto unfit = [](const char* why) { return FileContent(boost::system::in_place_error, why); };
+  if (text->empty()) return unfit("the file is empty: write the value into it, or do not name it");
+  // With these, a server refuses the value without telling why.
+  if (text->starts_with("\xEF\xBB\xBF") || text->starts_with("\xFF\xFE") || text->starts_with("\xFE\xFF"))
+    return unfit("the file begins with a byte order mark: save it as UTF-8 without one");
+  if (text->find_first_of("\r\n") != std::string::npos)
+    return unfit("the file must hold one line: remove the others, also empty ones");
   return text;
 }
 

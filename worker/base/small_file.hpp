@@ -22,7 +22,8 @@ boost::system::result<std::string, std::string> read_small_file(
 boost::system::result<std::string, std::string> read_regular_file(const std::filesystem::path& file,
                                                                   std::size_t max_bytes);
 
-/// The value in a file of at most 1 MiB, without the newline at its end.
+/// The value in a file of at most 1 MiB, without the newline at its end. Error for people also if the file is empty,
+/// begins with a byte order mark or has several lines; it never repeats the content.
 boost::system::result<std::string, std::string> read_secret(const std::filesystem::path& file);
 
 /// Whether `file` is a pipe, which can be read only once.

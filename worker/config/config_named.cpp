@@ -282,8 +282,10 @@ RowVariable row_variable(std::string_view name, const Config& config) {
     part.remove_prefix(std::min<std::size_t>(part.size(), 1));
     for (const char c : part) found.row += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
     const std::string in_lower_case = found.row;
+    bool is_known = false;
     for (const std::string& row : table.names(config)) {
       if (variable_part(row) != part) continue;
+      is_known = true;
       if (found.row != in_lower_case && found.row != row)
         found.remedy = "this may mean " + found.row + " or " + row + ": rename either";
       found.row = row;
@@ -291,6 +293,8 @@ RowVariable row_variable(std::string_view name, const Config& config) {
     if (found.row.empty()) {
       found.remedy = "end it with a name: FEEDMILL_" + stem + "_" + variable_part(table.example) +
                      " is the secret of [" + row_key(table, std::string(table.example)) + "]";
+    } else if (found.column != nullptr && found.column->name == "file" && part.ends_with("_FILE") && !is_known) {
+      found.remedy = "one _FILE is enough: FEEDMILL_" + stem + "_" + std::string(part) + " names the file";
     } else if (found.remedy.empty()) {
       found.remedy = table.check_name(found.row);
     }

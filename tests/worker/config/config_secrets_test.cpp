@@ -85,6 +85,26 @@ TEST_F(ConfigSecrets, AreRefusedWithoutRepeatingThem) {
                                       "FEEDMILL_REDIS_PASSWORD?"));
 }
 
+TEST_F(ConfigSecrets, FilesHoldOneLineAndNothingElse) {
+  for (const auto& [content, problem] : {std::pair("", "the file is empty: write"),
+                                         {"\n", "the file is empty: write"},
+                                         {"\xEF\xBB\xBFswordfish\n", "byte order mark: save it as UTF-8 without one"},
+                                         {"\xFF\xFEs", "byte order mark"},
+                                         {"swordfish\nsecond\n", "must hold one line: remove the others"},
+                                         {"swordfish\n\n", "must hold one line"},
+                                         {"\nswordfish", "must hold one line"}}) {
+    for (const char* const name :
+         {"REDIS_PASSWORD_FILE", "ADMIN_TOKEN_FILE", "API_TOKEN_READER_FILE", "REDIS_URL_FILE"}) {
+      sources.environment.clear();
+      env(name, write("secret", content));
+      EXPECT_THAT(problems(), ElementsAre(AllOf(HasSubstr(problem), Not(HasSubstr("swordfish"))))) << name;
+    }
+  }
+  sources.environment.clear();
+  env("REDIS_PASSWORD_FILE", write("secret", "sword fish\r\n"));
+  EXPECT_EQ(load().redis.password, "sword fish");
+}
+
 TEST_F(ConfigSecrets, ANewFileIsNotNoticedWhereAVariableHasTheSecret) {
   env("ADMIN_TOKEN", "swordfish-of-operators");
   const Config running = load();
@@ -148,6 +168,10 @@ INSTANTIATE_TEST_SUITE_P(
         TokenCase{"Twice",
                   {{"API_TOKEN_READER", "swordfish-of-reader"}, {"API_TOKEN_READER_FILE", "FILE"}},
                   "set twice: unset FEEDMILL_API_TOKEN_READER or FEEDMILL_API_TOKEN_READER_FILE"},
+        TokenCase{"FileOfAFile",
+                  {{"API_TOKEN_READER_FILE_FILE", "FILE"}},
+                  "FEEDMILL_API_TOKEN_READER_FILE_FILE (environment): one _FILE is enough: "
+                  "FEEDMILL_API_TOKEN_READER_FILE names the file"},
         TokenCase{"Ambiguous", {{"API_TOKEN_A_B", "swordfish-of-either"}}, "this may mean a-b or a.b: rename either"},
         TokenCase{"NoToken", {{"API_TOKEN_READER_ASKS", "true"}}, "api.token.\"reader\" (environment "},
         TokenCase{"NotABool",
