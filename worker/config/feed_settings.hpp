@@ -2,6 +2,7 @@
 // changed by the verb `set` (OPERATIONS §1).
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -46,6 +47,9 @@ struct FeedSettings {
   OpmlAttributes opml;                                          ///< attributes of its outline, except the URL
   std::vector<std::pair<std::string, std::string>> namespaces;  ///< for prefixes in `opml`
 };
+
+/// The minimum of all intervals of a feed, unless egress.allow opens its server (HTTP P6).
+inline constexpr std::chrono::minutes least_interval{10};
 
 /// As a JSON object: {"keep":…,"interval_min":…,…,"headers":{…},"folders":[[…]],"opml":{…},"xmlns":{…}}; "" if nothing
 /// is set.

@@ -1,10 +1,14 @@
 #include "worker/config/usable_names.hpp"
 
+#include <chrono>
+#include <cstdint>
 #include <string_view>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include "worker/base/terminal.hpp"
+#include "worker/base/units.hpp"
 
 namespace feedmill {
 namespace {
@@ -16,6 +20,22 @@ std::string not_configured(std::string_view key, const std::string& name, std::s
   for (const auto& [row, value] : rows) known.append(known.empty() ? "" : " ").append(row);
   return fmt::format("{}: the configuration has no [{}.\"{}\"]; {}", key, table, visible(name),
                      known.empty() ? "defined: none" : "defined: " + known);
+}
+
+/// An interval below the minimum would be ignored; "" unless that is certain.
+std::string too_short(const Config& config, const FeedSettings& before, const FeedSettings& settings) {
+  const auto policy = config.egress_policies.find(settings.policy);
+  if (!config.egress.allow.empty() || (policy != config.egress_policies.end() && !policy->second.allow.empty()))
+    return {};
+  constexpr auto least = static_cast<std::uint64_t>(std::chrono::seconds(least_interval).count());
+  for (const auto& [name, member] :
+       {std::pair("interval_min", &FeedSettings::interval_min), {"interval_max", &FeedSettings::interval_max}}) {
+    const auto& interval = settings.*member;
+    if (interval && interval != before.*member && *interval < least)
+      return fmt::format("{}: at least {}, the minimum unless egress.allow opens the server", name,
+                         format_duration(least_interval));
+  }
+  return {};
 }
 
 }  // namespace
@@ -34,7 +54,7 @@ std::string unusable_names(const Config& config, const FeedSettings& before, con
     return "proxy: feedmill cannot check addresses when using a proxy, so the proxy must reject private ones; if it "
            "does, set fetch.proxy_enforces_egress=true in the configuration";
   }
-  return {};
+  return too_short(config, before, settings);
 }
 
 }  // namespace feedmill

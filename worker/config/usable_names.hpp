@@ -1,4 +1,4 @@
-// Checks that names in a feed's settings exist.
+// Checks a feed's settings against the configuration.
 #pragma once
 
 #include <string>
@@ -8,9 +8,9 @@
 
 namespace feedmill {
 
-/// Checks the settings that differ from `before` against the configuration: names of [feed_auth] and [egress.policy]
-/// (not of logins, which are in the store), and permission to use a proxy. Returns the problem and the existing names,
-/// or "". Pure.
+/// Checks the settings that differ from `before` against the configuration: names of [feed_auth] (not of logins, which
+/// are in the store) and [egress.policy], permission to use a proxy, and intervals below least_interval if nothing is
+/// opened by `allow`. Returns the problem and the existing names, or "". Pure.
 std::string unusable_names(const Config& config, const FeedSettings& before, const FeedSettings& settings);
 
 }  // namespace feedmill

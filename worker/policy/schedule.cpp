@@ -9,6 +9,7 @@
 
 #include "parsers/text/date.hpp"
 #include "parsers/text/strings.hpp"
+#include "worker/config/feed_settings.hpp"
 
 namespace feedmill {
 namespace {
@@ -18,7 +19,6 @@ using std::chrono::hours;
 using std::chrono::minutes;
 using std::chrono::seconds;
 
-constexpr Milliseconds least_floor = minutes(10);  // HTTP P6: unless egress.allow opens the address
 constexpr Milliseconds furthest = days(30);
 constexpr Milliseconds dormant_after = days(30);
 constexpr std::int64_t day_s = 24 * 3600L;
@@ -57,7 +57,7 @@ std::int64_t sy_seconds(const Syndication& sy) {
 
 /// The lowest possible floor, whatever is requested (HTTP P6).
 Milliseconds least_ever(const DueContext& context) {
-  return context.opened_by_allow ? Milliseconds(seconds(1)) : least_floor;
+  return context.opened_by_allow ? Milliseconds(seconds(1)) : Milliseconds(least_interval);
 }
 
 bool is_dormant(const DueContext& context) {

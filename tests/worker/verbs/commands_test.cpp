@@ -265,6 +265,21 @@ TEST_F(Commands, SetsOnlyNamesThatAreConfigured) {
   EXPECT_EQ(feedmill({"set", feed_b, "auth=", "policy=", "keep="}).out, "set " + feed_b + "\n");
 }
 
+TEST_F(Commands, SetsNoIntervalThatWouldBeIgnored) {
+  feedmill({"add", feed_a});
+  const Outcome set = feedmill({"set", feed_a, "interval_max=5min"});
+  EXPECT_EQ(set.exit, 64);
+  EXPECT_NE(set.err.find("interval_max: at least 10min, the minimum unless egress.allow opens the server"),
+            std::string::npos)
+      << set.err;
+  EXPECT_EQ(feedmill({"add", feed_b, "--interval-min", "5min"}).exit, 64);
+  EXPECT_EQ(feedmill({"set", feed_a, "interval_max=10min"}).exit, 0);
+  file("feedmill.toml", "[egress]\nallow = [\"127.0.0.0/8\"]\n");
+  EXPECT_EQ(feedmill({"set", feed_a, "interval_max=5min"}).exit, 0) << "it may be a server that allow opens";
+  file("feedmill.toml", "");
+  EXPECT_EQ(feedmill({"set", feed_a, "keep=3"}).exit, 0) << "what was set before does not block other changes";
+}
+
 TEST_F(Commands, SaysWhenASecretWouldGoNowhere) {
   file("feedmill.toml", "[feed_auth.news]\nheader = \"X-Key\"\nvalue_file = \"" + file("key", "c4nary") +
                             "\"\norigin = \"http://a.example\"\n");
