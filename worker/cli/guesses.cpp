@@ -14,10 +14,10 @@ constexpr std::array guessed_verbs{
     VerbGuesses{"list", "ls ps get find search feed feeds subscription subscriptions"},
     VerbGuesses{"show", "get info inspect describe view cat display details detail status feed"},
     VerbGuesses{"refresh", "fetch update poll pull sync crawl force"},
-    VerbGuesses{"set", "edit update change configure modify patch tune"},
+    VerbGuesses{"set", "edit update change configure modify patch tune settings"},
     VerbGuesses{"pause", "disable suspend mute freeze mask hold"},
     VerbGuesses{"resume", "enable unpause unmute unmask continue unfreeze"},
-    VerbGuesses{"move", "mv redirect relocate"},
+    VerbGuesses{"move", "mv redirect relocate url"},
     VerbGuesses{"remove", "rm delete del uninstall drop purge erase"},
     VerbGuesses{"export", "opml save"},
     VerbGuesses{"login", "logins auth credential credentials password secret"},
@@ -30,21 +30,25 @@ constexpr std::array guessed_verbs{
     // Users
     VerbGuesses{"channel", "channels category categories folder folders tag tags group groups"},
     VerbGuesses{"channel order", "sort move reorder"},
-    VerbGuesses{"channel feeds", "show"},
+    VerbGuesses{"channel feeds", "show edit set update change"},
     VerbGuesses{"channel timeline", "show posts entries items", "inbox timelines unread"},
-    VerbGuesses{"channel read", "mark", "mark mark-read"},
+    VerbGuesses{"channel read", "mark clear", "mark mark-read"},
     VerbGuesses{"channel unread", "", "mark-unread"},
     VerbGuesses{"channel unread-count", "count counts counters", "count counts counters unread"},
     VerbGuesses{"notify", "notification notifications"},
     VerbGuesses{"notify rules", "rule add create watch", "rule"},
     // Pushing out
     VerbGuesses{"webhook", "webhooks hook hooks callback callbacks"},
+    VerbGuesses{"webhook show", "deliveries logs log history errors queue"},
+    VerbGuesses{"webhook set", "filter events types rename"},
+    VerbGuesses{"webhook resume", "retry redeliver resend restart start reactivate"},
     VerbGuesses{"webhook rotate", "renew regenerate secret"},
     VerbGuesses{"webhook test", "ping try send"},
     VerbGuesses{"topic", "topics hub"},
-    VerbGuesses{"topic add", "share publish", "share publish republish"},
-    VerbGuesses{"topic remove", "unshare unpublish", "unshare unpublish"},
-    VerbGuesses{"topic subscribers", "subscriber followers", "subscriber followers"},
+    VerbGuesses{"topic add", "share publish rename title edit set update", "share publish republish"},
+    VerbGuesses{"topic list", "show get info url urls status"},
+    VerbGuesses{"topic remove", "unshare unpublish revoke disable pause stop", "unshare unpublish"},
+    VerbGuesses{"topic subscribers", "subscriber subscriptions followers readers", "subscriber followers"},
     // Why and what if
     VerbGuesses{"explain", "why reason schedule next"},
     VerbGuesses{"trace", "debug"},
@@ -172,6 +176,10 @@ constexpr std::array answers{
     AnsweredGuesses{"", "users user",
                     "users are the first part of their channels' names: use feedmill channel list --user USER, and "
                     "feedmill channel add USER/NAME"},
+    AnsweredGuesses{
+        "", "token tokens api-token api-key api-keys apikey key keys",
+        "a token of the API is a row [api.token.\"NAME\"] of the configuration, or FEEDMILL_API_TOKEN_NAME; "
+        "feedmill config show lists them"},
     AnsweredGuesses{"", "-d --daemon --daemonize --detach --background", in_the_foreground},
     AnsweredGuesses{"run", "-d --daemon --daemonize --detach --background -D", in_the_foreground},
     AnsweredGuesses{
@@ -179,11 +187,35 @@ constexpr std::array answers{
         "to take a feed out of a channel, use feedmill channel feeds CHANNEL --remove URL; to remove it for "
         "all users, use feedmill remove URL..."},
     AnsweredGuesses{
-        "", "rename",
+        "", "rename title retitle",
         "a feed has its publisher's title; to give it another one in a channel, use feedmill add URL --channel "
         "CHANNEL --title TEXT; to fetch it from another URL, use feedmill move URL NEW"},
     AnsweredGuesses{"channel", "follow subscribe", "use feedmill channel feeds CHANNEL --add URL"},
     AnsweredGuesses{"channel", "unfollow unsubscribe", "use feedmill channel feeds CHANNEL --remove URL"},
+    AnsweredGuesses{
+        "channel", "rename mv copy clone merge",
+        "a channel keeps its name: use feedmill channel add NEW, and feedmill channel feeds NEW --add URL for "
+        "the feeds that feedmill channel feeds OLD lists"},
+    AnsweredGuesses{
+        "channel", "title retitle",
+        "to give a feed another title in a channel, use feedmill add URL --channel CHANNEL --title TEXT; to "
+        "share the channel under a title, use feedmill topic add --channel CHANNEL --title TEXT"},
+    AnsweredGuesses{"channel", "users user members owner",
+                    "a user's own channels are USER/NAME: use feedmill channel list --user USER"},
+    AnsweredGuesses{"channel", "share publish", "use feedmill topic add --channel CHANNEL"},
+    AnsweredGuesses{"channel", "refresh fetch poll",
+                    "use feedmill refresh URL... for the feeds that feedmill channel feeds CHANNEL lists"},
+    AnsweredGuesses{"channel", "watch notify alert", "use feedmill notify rules USER --channel CHANNEL"},
+    AnsweredGuesses{"webhook", "disable pause stop suspend mute",
+                    "a webhook cannot be paused: to receive less, use feedmill webhook set ID; to end it, use feedmill "
+                    "webhook remove ID"},
+    AnsweredGuesses{"topic", "rotate renew regenerate reset",
+                    "use feedmill topic remove, then feedmill topic add: it gets another address"},
+    AnsweredGuesses{"entry", "show get view cat display", "use feedmill entry ID"},
+    AnsweredGuesses{"entry", "list ls find search", "use feedmill entries URL for the entries of a feed"},
+    AnsweredGuesses{"entry", "read unread mark mark-read seen",
+                    "use feedmill channel read CHANNEL ID, or feedmill channel unread CHANNEL ID"},
+    AnsweredGuesses{"entry", "text content body", "use feedmill entry ID --text"},
     AnsweredGuesses{"list", "--all -a -A", "feedmill list lists all feeds"},
     AnsweredGuesses{"list", "--user --channel --category --folder --tag --group",
                     "use feedmill channel feeds CHANNEL for the feeds of a channel"},

@@ -121,6 +121,16 @@ VerbPlaces meant_by(const CommandNode& tree, std::string_view action, std::strin
   return is_among(object, guesses_for("").words) ? meant(tree, action) : VerbPlaces();
 }
 
+/// The answer to a word for an action and a word for its object, a heading: "rename channel"; "" if there is none.
+std::string_view answer_below(const CommandNode& tree, std::string_view action, std::string_view object) {
+  for (const CommandNode& verb : tree.verbs) {
+    const VerbPlace place = below({"", &tree}, verb);
+    const bool is_meant = is_heading(place) && is_called(place, object);
+    if (const std::string_view answer = is_meant ? answer_to(place.path, action) : ""; !answer.empty()) return answer;
+  }
+  return {};
+}
+
 std::string usage_of(const VerbPlace& place) {
   std::string text = "feedmill " + place.path;
   for (const CommandArgument& argument : place.node->arguments) text += " " + argument.usage();
@@ -211,15 +221,18 @@ std::string unknown_verb(const CommandNode& tree, const VerbPlace& group, const 
   const std::string word = lower(words.front());
   std::string start = fmt::format("unknown verb \"{}\"", visible(words.front()));
   if (!group.path.empty()) start = group.path + ": " + start;
-  if (const std::string_view answer = answer_to(group.path, word); !answer.empty())
-    return fmt::format("{}: {}", start, answer);
+  const std::string next = words.size() > 1 ? lower(words[1]) : std::string();
+  std::string_view answer;
+  if (group.path.empty()) answer = answer_below(tree, word, next);
+  if (group.path.empty() && answer.empty()) answer = answer_below(tree, next, word);
+  if (answer.empty()) answer = answer_to(group.path, word);
+  if (!answer.empty()) return fmt::format("{}: {}", start, answer);
   VerbPlaces found;
   if (group.path.empty()) {
-    const std::string next = words.size() > 1 ? lower(words[1]) : std::string();
     found = meant_by(tree, word, next);
     if (found.empty()) found = meant_by(tree, next, word);
-    if (const std::string_view answer = answer_to("", next); found.empty() && !answer.empty())
-      return fmt::format("{}: {}", start, answer);
+    if (found.empty()) answer = answer_to("", next);
+    if (!answer.empty()) return fmt::format("{}: {}", start, answer);
     if (found.empty()) found = meant(tree, word);
     const auto takes_no_url = [](const VerbPlace& one) {
       return one.node->arguments.empty() || one.node->arguments.front().name != "URL";
@@ -249,6 +262,9 @@ std::string misplaced_word(const CommandNode& tree, const VerbPlace& place, cons
   if (!arguments.empty() && arguments.front().name != "URL") return {};  // it may be a value
   const std::string word = lower(argument), flag = "--" + word;
   const std::string start = fmt::format("{}: unexpected argument \"{}\"", place.path, visible(argument));
+  std::string_view answer = answer_below(tree, place.node->name, word);
+  if (answer.empty()) answer = answer_to("", word);
+  if (!answer.empty()) return fmt::format("{}: {}", start, answer);
   VerbPlaces found = meant_by(tree, place.node->name, word);
   const bool is_flag =
       std::ranges::any_of(place.node->flags, [&](const auto& one) { return one.names.back() == flag; });
@@ -291,7 +307,9 @@ std::string misnamed_verb(const CommandNode& tree, std::span<const std::string> 
   if (words.size() < 2 || verb_named(*verb, words[1]) != nullptr) return {};
   const VerbPlace place = below(root, *verb);
   if (verb->verbs.empty()) return misplaced_word(tree, place, words[1]);
-  const bool may_be_value = !verb->arguments.empty() && meant_in(tree, place, lower(words[1])).empty();
+  const std::string next = lower(words[1]);
+  const bool may_be_value =
+      !verb->arguments.empty() && meant_in(tree, place, next).empty() && answer_to(place.path, next).empty();
   return may_be_value ? std::string() : unknown_verb(tree, place, {words.begin() + 1, words.end()});
 }
 
