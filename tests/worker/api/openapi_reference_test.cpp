@@ -5,6 +5,7 @@
 #include <fstream>
 #include <map>
 #include <set>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -142,6 +143,25 @@ TEST(OpenApiReference, HasTheFieldsOfRequests) {
     }
   }
   EXPECT_EQ(documented, known);
+}
+
+TEST(OpenApiReference, EachReasonIsInTheGuideWithItsStatus) {
+  std::map<std::string, std::string> guide;  // the rows of each status
+  std::istringstream lines(document_text("API.md"));
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with("| ") && line.find(" | `") == 5) guide[line.substr(2, 3)] += line;
+  }
+  const json::value description = json::parse(openapi_text());
+  for (const auto& [path, methods] : description.at("paths").as_object()) {
+    for (const auto& [method, one] : methods.as_object()) {
+      for (const auto& [status, response] : one.at("responses").as_object()) {
+        const json::value* const reasons = response.as_object().if_contains("x-reasons");
+        for (const json::value& reason : reasons == nullptr ? json::array() : reasons->as_array())
+          EXPECT_NE(guide[status].find("`" + std::string(reason.as_string()) + "`"), std::string::npos)
+              << status << " " << reason << " of " << path;
+      }
+    }
+  }
 }
 
 }  // namespace
