@@ -49,16 +49,22 @@ StoreResult<bool> Topics::unshare(const Topic& topic) {
   return true;
 }
 
-StoreResult<void> Topics::end(const Topic& topic) {
+StoreResult<std::string> Topics::end_step(const Topic& topic, const std::string& after) {
   constexpr std::size_t at_once = 100;
-  const auto had = unshare(topic);
-  if (!had) return had.error();
-  if (!*had) return {};
+  if (after.empty()) {
+    const auto had = unshare(topic);
+    if (!had) return had.error();
+    if (!*had) return std::string();
+  }
+  return Subscribers(impl_).deny(topic, after, at_once);
+}
+
+StoreResult<void> Topics::end(const Topic& topic) {
   std::string after;
   do {
-    auto denied = Subscribers(impl_).deny(topic, after, at_once);
-    if (!denied) return denied.error();
-    after = std::move(*denied);
+    auto next = end_step(topic, after);
+    if (!next) return next.error();
+    after = std::move(*next);
   } while (!after.empty());
   return {};
 }

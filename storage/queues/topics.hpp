@@ -33,6 +33,8 @@ class Topics {
   /// Ends the topic of a removed feed or channel: its address becomes invalid for good, and its subscribers are denied.
   /// Does nothing if it had no address.
   StoreResult<void> end(const Topic& topic);
+  /// One bounded step of end(): `after` is "" at first, then the result of the previous step; "" = ended.
+  StoreResult<std::string> end_step(const Topic& topic, const std::string& after);
   StoreResult<std::optional<TopicAddress>> find(const Topic& topic);
   /// The topic's own title, "" = none.
   StoreResult<std::string> title(const Topic& topic);

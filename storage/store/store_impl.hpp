@@ -140,6 +140,10 @@ class Store::Impl {
   /// returns whether to continue; it may remove the members it got.
   StoreResult<void> each_page(const std::string& key,
                               const std::function<StoreResult<bool>(std::vector<std::string> page)>& take);
+  /// The same from `cursor` on, "0" at first. If `take` returns false, `cursor` is before the page it got.
+  StoreResult<void> each_page(const std::string& key,
+                              const std::function<StoreResult<bool>(std::vector<std::string> page)>& take,
+                              std::string& cursor);
   /// The entries with these ids, in order, without removed ones.
   StoreResult<std::vector<StoredEntry>> entries(std::span<const std::string> ids);
   /// Whether `token` holds the lock for the next `ttl`; 0 releases it. `name` as in keys after "lock:".

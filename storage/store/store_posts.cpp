@@ -11,14 +11,21 @@ namespace feedmill {
 StoreResult<void> Store::Impl::each_page(const std::string& key,
                                          const std::function<StoreResult<bool>(std::vector<std::string> page)>& take) {
   std::string cursor = "0";
+  return each_page(key, take, cursor);
+}
+
+StoreResult<void> Store::Impl::each_page(const std::string& key,
+                                         const std::function<StoreResult<bool>(std::vector<std::string> page)>& take,
+                                         std::string& cursor) {
   do {
     if (auto connected = ready(); !connected) return connected.error();
     const auto reply = redis.command({"SSCAN", key, cursor, "COUNT", "1000"});
     if (!reply) return reply.error();
-    cursor = (*reply)[0].text();
+    std::string next((*reply)[0].text());
     const auto goes_on = take((*reply)[1].texts());
     if (!goes_on) return goes_on.error();
     if (!*goes_on) return {};
+    cursor = std::move(next);
   } while (cursor != "0");
   return {};
 }

@@ -66,18 +66,48 @@ StoreResult<std::vector<bool>> Channels::add(std::span<const std::string> uids) 
 }
 
 StoreResult<bool> Channels::remove(const std::string& uid) {
-  if (const auto forgotten = Notifications(impl_).forget_channel(uid); !forgotten) return forgotten.error();
-  if (const auto ended = Topics(impl_).end({TopicKind::channel, uid}); !ended) return ended.error();
-  std::string place = "0";
-  for (bool known = false;; known = true) {
+  InParts whole;
+  return remove(uid, whole);
+}
+
+StoreResult<bool> Channels::remove(const std::string& uid, InParts& parts) {
+  enum : std::size_t { rules, topic, data };
+  const auto begin = [&](std::size_t stage, const char* cursor) {
+    parts.list = stage;
+    parts.cursor = cursor;
+  };
+  if (parts.channel != uid) {
+    parts.channel = uid;
+    parts.found = false;
+    begin(rules, "0");
+  }
+  if (parts.list == rules) {
+    if (const auto forgotten = Notifications(impl_).forget_channel(uid, parts); !forgotten) return forgotten.error();
+    if (parts.ended_early) return false;
+    begin(topic, "");
+  }
+  if (parts.list == topic) {
+    do {
+      auto next = Topics(impl_).end_step({TopicKind::channel, uid}, parts.cursor);
+      if (!next) return next.error();
+      parts.cursor = std::move(*next);
+    } while (!parts.cursor.empty() && parts.may_go_on());
+    if (parts.ended_early) return false;
+    begin(data, "0");
+  }
+  while (parts.may_go_on()) {
     Args args;
     args.add(std::string_view(uid));
-    args.add(std::string_view(place));
+    args.add(std::string_view(parts.cursor));
     const auto reply = impl_.run(Script::channel_remove, args);
     if (!reply) return reply.error();
-    if ((*reply)[1].integer() == 0) return known || (*reply)[0].integer() == 1;
-    place = (*reply)[2].text();
+    parts.found = parts.found || (*reply)[0].integer() == 1;
+    parts.cursor = (*reply)[2].text();
+    if ((*reply)[1].integer() != 0) continue;
+    parts.channel.clear();
+    return parts.found;
   }
+  return false;
 }
 
 StoreResult<std::vector<ChannelRecord>> Channels::list() {

@@ -50,6 +50,7 @@ class Channels {
   StoreResult<std::vector<bool>> add(std::span<const std::string> uids);
   /// Deletes a channel and everything stored for it, including rules that watch it; false if unknown.
   StoreResult<bool> remove(const std::string& uid);
+  StoreResult<bool> remove(const std::string& uid, InParts& parts);
   /// All channels, in sort order.
   StoreResult<std::vector<ChannelRecord>> list();
   /// The first `most` names after `after` that start with `beginning`, ordered as in Feeds::urls_after().

@@ -13,9 +13,9 @@ struct InParts {
   std::function<bool()> go_on = [] { return true; };
   bool ended_early = false;  ///< the call was interrupted, ignore its result; reset it before the next call
 
-  /// Resume state for the next call with the same arguments: the channel being pruned ("" = none), its list, the rank
-  /// in it, and whether this pass has found something.
-  std::string channel;
+  /// Resume state for the next call with the same arguments: the channel being pruned or removed ("" = none), its list
+  /// or the stage, the rank or cursor in it, and whether this pass has found something.
+  std::string channel, cursor;
   std::size_t list = 0, rank = 0;
   bool found = false;
 

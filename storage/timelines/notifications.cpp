@@ -158,8 +158,9 @@ StoreResult<std::string> Notifications::watch_version() {
   return std::string(reply->text());
 }
 
-StoreResult<void> Notifications::forget_channel(const std::string& uid) {
-  return impl_.each_page(impl_.keys.watchers(), [&](std::vector<std::string> page) -> StoreResult<bool> {
+StoreResult<void> Notifications::forget_channel(const std::string& uid, InParts& parts) {
+  const auto forget = [&](std::vector<std::string> page) -> StoreResult<bool> {
+    if (!parts.may_go_on()) return false;
     const auto watches = watches_of(page);
     if (!watches) return watches.error();
     for (const Watch& watch : *watches) {
@@ -167,7 +168,8 @@ StoreResult<void> Notifications::forget_channel(const std::string& uid) {
       if (const auto gone = unwatch(watch.user, std::span(&watch.id, 1)); !gone) return gone.error();
     }
     return true;
-  });
+  };
+  return impl_.each_page(impl_.keys.watchers(), forget, parts.cursor);
 }
 
 }  // namespace feedmill

@@ -11,6 +11,7 @@
 
 #include "storage/records/notice.hpp"
 #include "storage/store/store.hpp"
+#include "storage/timelines/in_parts.hpp"
 
 namespace feedmill {
 
@@ -69,8 +70,8 @@ class Notifications {
  private:
   friend class Channels;
   explicit Notifications(Store::Impl& impl) : impl_(impl) {}
-  /// Removes the rules that watch a channel.
-  StoreResult<void> forget_channel(const std::string& uid);
+  /// Removes the rules that watch a channel. `parts.cursor` is "0" at first.
+  StoreResult<void> forget_channel(const std::string& uid, InParts& parts);
   StoreResult<std::size_t> edit(const std::string& user, std::string_view how, std::span<const std::string> ids);
   StoreResult<std::vector<Watch>> watches_of(std::span<const std::string> users);
 

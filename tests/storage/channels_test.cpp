@@ -1,11 +1,13 @@
 #include "storage/timelines/channels.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include <gtest/gtest.h>
 
 #include "storage/events/event_stream.hpp"
 #include "storage/feeds/feeds.hpp"
+#include "storage/queues/topics.hpp"
 #include "storage/timelines/deliveries.hpp"
 #include "tests/storage/store_fixture.hpp"
 
@@ -178,6 +180,34 @@ TEST_F(ChannelsTest, DeletingAChannelDeletesAllItsKeys) {
   wanted.insert(wanted.end(), {"Entry:4", feed_url + ":tombs"});
   std::sort(wanted.begin(), wanted.end());
   EXPECT_EQ(after, wanted);
+}
+
+TEST_F(ChannelsTest, DeletingAChannelMayBeInterruptedAfterEachStep) {
+  std::vector<NewFeed> feeds;
+  for (int i = 0; i < 700; ++i) feeds.push_back({.feed_url = "https://example.org/" + std::to_string(i)});
+  ASSERT_TRUE(Feeds(store).add(feeds, "news"));
+  for (const char* const user : {"anna", "bert"})
+    ASSERT_TRUE(Notifications(store).watch({user, "", Watch::Kind::channel, "news"}));
+  const Topic topic{TopicKind::channel, "news"};
+  ASSERT_TRUE(Topics(store).share(topic));
+  InParts parts;
+  int calls = 0;
+  bool removed = false;
+  do {
+    parts.ended_early = false;
+    parts.go_on = [first = true]() mutable { return std::exchange(first, false); };
+    const auto done = channels.remove("news", parts);
+    ASSERT_TRUE(done) << done.error().detail;
+    removed = *done;
+    ++calls;
+  } while (parts.ended_early && calls < 100);
+  EXPECT_TRUE(removed);
+  EXPECT_GE(calls, 3) << "700 feeds are more than one step";
+  EXPECT_TRUE(Notifications(store).all_watches()->empty());
+  EXPECT_FALSE(Topics(store).find(topic)->has_value());
+  EXPECT_FALSE(*channels.is_known("news"));
+  EXPECT_EQ(redis({"EXISTS", "channel:news:feeds"}), "0");
+  EXPECT_FALSE(*channels.remove("news"));
 }
 
 TEST_F(ChannelsTest, ARemovedFeedLeavesItsChannels) {

@@ -51,7 +51,8 @@ void add(const RequestCall& call) {
 void remove(const RequestCall& call) {
   {
     const auto step = call.step();
-    if (!answered(Channels(call.store).remove(call.given().text("channel")))) return;  // the script answered
+    const bool removed = answered(Channels(call.store).remove(call.given().text("channel"), call.parts));
+    if (call.parts.ended_early || !removed) return;  // the script answered: no such channel
   }
   test_point("S17");
   answered(call.requests.done(call.request.asked, "removed"));
