@@ -62,7 +62,7 @@ struct OperationField {
   bool repeats = false;  ///< a list in JSON, with at most `most` elements
   bool is_key = false;   ///< names something stored, by any name that may be stored; HTTP has it in the query
   bool told = false;     ///< repeated in the answer to a request
-  bool clears = false;   ///< an empty text is a value, too: it removes what is stored
+  bool clears = false;   ///< takes an empty text, which removes the stored one
   std::int64_t least = 0, most = 0;
   std::span<const std::string_view> choices{};
 
