@@ -201,7 +201,7 @@ constexpr Guess guesses[] = {
     {"run --log.format json", "FEEDMILL_LOG_FORMAT"},
     {"tail --since 1h", "--from"},
     {"HELP", "feedmill help"},
-    // From people who build on it: channels, webhooks, topics, tokens, feeds, entries
+    // Channels, webhooks, topics, tokens, feeds and entries
     {"channel rename a/b a/c", "feedmill channel add NEW"},
     {"rename channel a/b a/c", "feedmill channel add NEW"},
     {"channel merge a/b a/c", "feedmill channel feeds NEW --add URL"},
