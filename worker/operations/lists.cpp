@@ -16,8 +16,9 @@
 namespace feedmill {
 namespace {
 
-constexpr std::size_t list_batch = 500;               // feeds per store call
-constexpr std::size_t list_batch_bytes = 64U << 10U;  // attributes and folders of a batch; one larger feed is allowed
+constexpr std::size_t list_batch = 500;  // feeds per store call
+constexpr std::size_t list_batch_bytes =
+    64U << 10U;  // attributes, titles and folders of a batch; one larger feed is allowed
 
 NewFeed new_feed(const Subscription& subscription, const SubscriptionList& list, Milliseconds after) {
   const FeedSettings settings = settings_of(subscription, list);
@@ -59,6 +60,7 @@ SubscriptionBatch next_batch(const std::deque<Subscription>& feeds, std::size_t 
   std::size_t end = begin;
   for (std::size_t bytes = 0; end < feeds.size() && end < begin + list_batch && bytes < list_batch_bytes; ++end) {
     for (const auto& [name, value] : feeds[end].attributes) bytes += name.size() + value.size();
+    for (const std::string& title : feeds[end].titles) bytes += title.size();
     for (const auto& path : feeds[end].folders) {
       for (const std::string& folder : path) bytes += folder.size();
     }
