@@ -15,6 +15,7 @@ namespace feedmill {
 namespace {
 
 constexpr std::size_t calls_per_trip = 200, marks_per_call = 500, pruned_per_step = 500, placed_per_call = 1000;
+constexpr std::size_t examined_per_call = 1000, examined_per_step = 100;  // posts of one feed
 
 bool is_blank(std::string_view text) {
   return text.find_first_not_of(' ') == std::string_view::npos;
@@ -375,6 +376,31 @@ StoreResult<std::optional<std::vector<EntryCursor>>> Channels::places(const std:
   return std::optional(std::move(*found));
 }
 
+StoreResult<FeedPlaces> Channels::places_of(const Membership& membership, Of which, std::size_t limit,
+                                            const std::optional<EntryCursor>& before) {
+  const auto held = holds(membership.uid, std::span(&membership.feed_url, 1));
+  if (!held) return held.error();
+  FeedPlaces found{{}, before};
+  if (!held->front()) return FeedPlaces();
+  const std::string key = impl_.keys.sort(membership.feed_url);
+  for (std::size_t left = examined_per_call; left > 0;) {
+    const std::size_t most = std::min(left, which == Of::all ? limit : examined_per_step);
+    const auto some = impl_.newest(key, most, found.rest);
+    if (!some) return some.error();
+    const StoreResult<std::vector<bool>> unread =
+        which == Of::all ? std::vector<bool>(some->size(), true) : are_unread(membership.uid, ids_of(*some));
+    if (!unread) return unread.error();
+    for (std::size_t i = 0; i < some->size(); ++i) {
+      if ((*unread)[i]) found.places.push_back((*some)[i]);
+      found.rest = (*some)[i];
+      if (found.places.size() == limit) return found;
+    }
+    left -= some->size();
+    if (some->size() < most) return FeedPlaces{std::move(found.places), {}};
+  }
+  return found;
+}
+
 StoreResult<std::optional<EntryCursor>> Channels::place_at(const std::string& uid, const EntryCursor& cursor) {
   return impl_.place_at(impl_.keys.channel_index(uid), cursor);
 }
@@ -468,14 +494,15 @@ StoreResult<std::optional<std::size_t>> Channels::mark_all_read(const std::strin
   const auto up_to = highest_score(uid);  // posts added later have a higher score and stay unread
   if (!up_to) return up_to.error();
   InParts whole;
-  return mark_read_up_to(uid, *up_to, whole);
+  return mark_read_up_to(uid, *up_to, "", whole);
 }
 
-StoreResult<std::optional<std::size_t>> Channels::mark_read_up_to(const std::string& uid, const std::string& score,
-                                                                  InParts& parts) {
+StoreResult<std::optional<std::size_t>> Channels::mark_read_up_to(const std::string& uid, const std::string& place,
+                                                                  const std::string& feed_url, InParts& parts) {
+  const std::array words{place, feed_url};
   for (std::size_t all = 0;;) {
     if (!parts.may_go_on()) return std::optional(all);
-    auto some = mark(uid, "all", std::span(&score, 1));
+    auto some = mark(uid, "all", words);
     if (!some || !*some) return some;
     if (**some == 0) return std::optional(all);
     all += **some;

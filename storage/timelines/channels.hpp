@@ -39,6 +39,12 @@ struct Membership {
   std::string title{};  ///< for follow(): the channel's own for the feed, unless it has one; "" = none
 };
 
+/// Some posts of a feed in a channel.
+struct FeedPlaces {
+  std::vector<EntryCursor> places;  ///< newest first
+  std::optional<EntryCursor> rest;  ///< older ones may follow it; absent: there are none
+};
+
 /// The channels of one store, over a Store's connection. A value is absent if the channel does not exist. The cost of a
 /// call is bounded by the stored data of one feed; longer work runs in steps, and a repeated call resumes it.
 class Channels {
@@ -94,6 +100,10 @@ class Channels {
   /// while the channel, from an older release, has no index yet.
   StoreResult<std::optional<std::vector<EntryCursor>>> places(const std::string& uid, Of which, std::size_t limit,
                                                               const std::optional<EntryCursor>& before = {});
+  /// Positions of one feed's posts in a channel, like places(), but of Of::all every stored post. Examines 1,000 posts.
+  /// None if the channel does not contain the feed.
+  StoreResult<FeedPlaces> places_of(const Membership& membership, Of which, std::size_t limit,
+                                    const std::optional<EntryCursor>& before = {});
   /// Whether the index of all posts is complete: it is for every channel that a current worker has delivered to.
   StoreResult<bool> is_built(const std::string& uid);
   /// The posts at places() of Of::unread and of Of::all.
@@ -114,9 +124,10 @@ class Channels {
   /// Marks all posts read that are in the timeline at this moment.
   StoreResult<std::optional<std::size_t>> mark_all_read(const std::string& uid);
   /// mark_all_read() in two steps: the highest score in the timeline, and marking the posts up to it, in parts.
+  /// `place`: a score, or "SCORE:ID" of the newest post to mark. `feed_url`: only this feed's posts; "" = all.
   StoreResult<std::string> highest_score(const std::string& uid);
-  StoreResult<std::optional<std::size_t>> mark_read_up_to(const std::string& uid, const std::string& score,
-                                                          InParts& parts);
+  StoreResult<std::optional<std::size_t>> mark_read_up_to(const std::string& uid, const std::string& place,
+                                                          const std::string& feed_url, InParts& parts);
 
   /// Channels without a complete index of all posts: from an older release, or not rebuilt yet.
   StoreResult<std::vector<std::string>> unbuilt();

@@ -200,6 +200,13 @@ std::optional<std::vector<EntryCursor>> ChannelsOfAll::places(const std::string&
   return places_together(parts, most);
 }
 
+std::optional<FeedPlaces> ChannelsOfAll::places_of(const Membership& membership, Channels::Of which, std::size_t most,
+                                                   const std::optional<EntryCursor>& before) const {
+  if (!is_known(membership.uid)) return std::nullopt;
+  Store& its = *stores()[partition_of(membership.feed_url, count())];
+  return answered(Channels(its).places_of(membership, which, most, before));
+}
+
 std::vector<StoredEntry> ChannelsOfAll::entries_at(std::span<const EntryCursor> places) const {
   using Found = std::vector<std::optional<StoredEntry>>;
   const auto read = [](Store& store, const std::vector<std::string>& ids) -> StoreResult<Found> {

@@ -74,6 +74,9 @@ class ChannelsOfAll {
   /// is unknown.
   std::optional<std::vector<EntryCursor>> places(const std::string& uid, Channels::Of which, std::size_t most,
                                                  const std::optional<EntryCursor>& before) const;
+  /// Positions of one feed's posts in a channel, as Channels::places_of(); absent if the channel is unknown.
+  std::optional<FeedPlaces> places_of(const Membership& membership, Channels::Of which, std::size_t most,
+                                      const std::optional<EntryCursor>& before) const;
   /// The entries at these positions that still exist.
   std::vector<StoredEntry> entries_at(std::span<const EntryCursor> places) const;
   /// Unread or all entries, newest first, at most `most`, before `before` if given.

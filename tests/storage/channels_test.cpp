@@ -109,6 +109,32 @@ TEST_F(ChannelsTest, PagesThroughATimelineOfEqualSeconds) {
   EXPECT_FALSE(channels.timeline("nobody", 5)->has_value());
 }
 
+TEST_F(ChannelsTest, MarksTheOldestUpToAPositionOfAllFeedsOrOne) {
+  add();
+  std::vector<EntryRecord> posts;
+  for (int i = 0; i < 6; ++i) posts.push_back(post("g" + std::to_string(i), 1000 + i / 4));  // Entry:1 to Entry:6
+  refresh(posts);
+  add("https://other.org/");
+  ASSERT_TRUE(channels.add(Texts{"news", "other"}));
+  follow("news");
+  follow("other", "https://other.org/");
+  InParts whole;
+  EXPECT_EQ(channels.mark_read_up_to("news", "1001:Entry:5", "https://other.org/", whole)->value(), 0U);
+  EXPECT_EQ(channels.mark_read_up_to("other", "1001:Entry:5", feed_url, whole)->value(), 0U);
+  EXPECT_EQ(channels.mark_read_up_to("news", "1000:Entry:2", "", whole)->value(), 2U);
+  EXPECT_EQ(timeline("news"), "Entry:3 Entry:4 Entry:5 Entry:6");
+  EXPECT_EQ(channels.mark_read_up_to("news", "1001:Entry:5", feed_url, whole)->value(), 3U);
+  EXPECT_EQ(timeline("news"), "Entry:6");
+  const auto unread = [&](const std::string& uid, Channels::Of which) {
+    Texts ids;
+    for (const EntryCursor& place : channels.places_of({uid, feed_url}, which, 4)->places) ids.push_back(place.id);
+    return ids;
+  };
+  EXPECT_EQ(unread("news", Channels::Of::unread), Texts{"Entry:6"});
+  EXPECT_EQ(unread("news", Channels::Of::all), (Texts{"Entry:6", "Entry:5", "Entry:4", "Entry:3"}));
+  EXPECT_EQ(unread("other", Channels::Of::all), Texts{}) << "the channel does not contain the feed";
+}
+
 TEST_F(ChannelsTest, AReadPostLeavesTheTimelineAndComesBackOnlyWhenAsked) {
   add();
   store_posts({"a", "b", "c"});

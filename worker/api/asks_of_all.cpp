@@ -170,6 +170,8 @@ asio::awaitable<ApiReply> Api::mark_channel(const Given& given, const ApiCall& c
       parts.emplace_back(partition, given);
       parts.back().second.values.put("entries", std::move(share));
     }
+  } else if (const std::string url = given.values.text("url"); !url.empty()) {
+    parts.emplace_back(partition_of(url, count), given);
   } else {
     const auto known = co_await parts_with_channel(call);
     if (!known) co_return store_is_away(known.error());

@@ -23,7 +23,7 @@ const std::vector<ApiRoute>& own_routes() {
       {verb::get, "/entries/{id}", "", read_entry},
       {verb::get, "/channels", "user after limit", list_channels, {}, nullptr, false, true},
       {verb::get, "/channel/feeds", "channel! after limit", list_channel_feeds, {}, nullptr, false, true},
-      {verb::get, "/channel/entries", "channel! before limit once all", list_timeline, {}, nullptr, false, true},
+      {verb::get, "/channel/entries", "channel! url before limit once all", list_timeline, {}, nullptr, false, true},
       {verb::get, "/unread", "user after", count_unread, {}, nullptr, false, true},
       {verb::get, "/notices", "user!", list_notices, {}, nullptr, false, true},
       {verb::get, "/rules", "user!", list_rules, {}, nullptr, false, true},

@@ -14,6 +14,8 @@
 #include "storage/timelines/timelines_of_all.hpp"
 #include "worker/api/routes.hpp"
 #include "worker/api/subscriptions.hpp"
+#include "worker/base/terminal.hpp"
+#include "worker/egress/web_url.hpp"
 #include "worker/words/record_text.hpp"
 
 namespace feedmill {
@@ -63,8 +65,28 @@ void EntryRows::look_up() {
 
 namespace {
 
-/// A page of a channel's posts; `all`: with those that are read, `once`: one of each story.
-ApiReply timeline_page(const ApiReading& reading, bool all, bool once) {
+/// Which posts of a channel to list.
+struct TimelineFilter {
+  std::string feed;   ///< only this feed's; "" = all
+  bool all = false;   ///< also those that are read
+  bool once = false;  ///< one of each story
+};
+
+/// The next positions of a timeline and where it continues; absent if the channel is unknown.
+std::optional<FeedPlaces> next_places(const ChannelsOfAll& channels, const std::string& uid,
+                                      const TimelineFilter& filter, std::size_t most,
+                                      const std::optional<EntryCursor>& before) {
+  const auto which = filter.all ? Channels::Of::all : Channels::Of::unread;
+  if (!filter.feed.empty()) return channels.places_of({uid, filter.feed}, which, most, before);
+  auto places = channels.places(uid, which, most, before);
+  if (!places) return std::nullopt;
+  FeedPlaces found{std::move(*places), {}};
+  if (found.places.size() == most) found.rest = found.places.back();
+  return found;
+}
+
+/// A page of a channel's posts.
+ApiReply timeline_page(const ApiReading& reading, const TimelineFilter& filter) {
   const ApiCall& call = reading.call;
   const std::size_t limit = limit_of(call);
   if (limit == 0) return bad_limit();
@@ -72,25 +94,19 @@ ApiReply timeline_page(const ApiReading& reading, bool all, bool once) {
   if (const auto wrong = read_before(call, before)) return *wrong;
   const std::string& uid = call.get("channel");
   const ChannelsOfAll channels(reading.stores);
-  const auto which = all ? Channels::Of::all : Channels::Of::unread;
+  const auto which = filter.all ? Channels::Of::all : Channels::Of::unread;
   EntryRows rows(reading.stores, uid);
-  json::value next;
   std::size_t seen = 0;
   for (bool goes_on = true; goes_on && rows.count() < limit && rows.bytes() < enough_bytes && seen < enough_entries;) {
-    const std::size_t most = limit - rows.count();
-    const auto places = channels.places(uid, which, most, before);
-    if (!places) return no_such_channel();
-    goes_on = places->size() == most;
-    next = nullptr;
-    for (std::span<const EntryCursor> left = *places; !left.empty();) {
-      if (rows.bytes() >= enough_bytes) {
-        goes_on = true;  // the rest is for the next page
-        break;
-      }
+    const auto found = next_places(channels, uid, filter, limit - rows.count(), before);
+    if (!found) return no_such_channel();
+    std::span<const EntryCursor> left = found->places;
+    while (!left.empty() && rows.bytes() < enough_bytes) {  // the rest is for the next page
       const auto some = left.first(std::min(entries_at_once, left.size()));
       const auto entries = channels.entries_at(some);
-      const auto wanted = once ? channels.are_first_told(uid, which, entries) : std::vector<bool>(entries.size(), true);
-      const auto unread = all ? channels.are_unread(uid, entries) : std::vector<bool>(entries.size(), true);
+      const auto wanted =
+          filter.once ? channels.are_first_told(uid, which, entries) : std::vector<bool>(entries.size(), true);
+      const auto unread = filter.all ? channels.are_unread(uid, entries) : std::vector<bool>(entries.size(), true);
       for (std::size_t i = 0; i < entries.size(); ++i) {
         if (!wanted[i]) continue;
         json::object row = entry_json(entries[i]);
@@ -102,8 +118,12 @@ ApiReply timeline_page(const ApiReading& reading, bool all, bool once) {
       before = some.back();
       left = left.subspan(some.size());
     }
-    if (goes_on) next = fmt::format("{}:{}", before->score, before->id);
+    if (left.empty()) before = found->rest;
+    goes_on = before.has_value();
+    if (!filter.feed.empty()) break;  // it has examined as many posts as one call may
   }
+  json::value next;
+  if (before) next = fmt::format("{}:{}", before->score, before->id);
   return resource({{"entries", rows.take()}, {"next", std::move(next)}});
 }
 
@@ -112,8 +132,14 @@ ApiReply timeline_page(const ApiReading& reading, bool all, bool once) {
 ApiReply list_timeline(const ApiReading& reading) {
   const auto once = flag_of(reading.call, "once"), all = flag_of(reading.call, "all");
   if (!once || !all) return problem("bad_parameter", fmt::format("{}: true or false", once ? "all" : "once"));
+  TimelineFilter filter{"", *all, *once};
+  if (reading.call.parameters.contains("url")) {
+    const auto url = canonical_feed_url(reading.call.get("url"));
+    if (!url) return problem("bad_parameter", fmt::format("url: {}", visible(url.error())));
+    filter.feed = *url;
+  }
   try {
-    return timeline_page(reading, *all, *once);
+    return timeline_page(reading, filter);
   } catch (const StoreFailure& failure) {
     const bool is_refused = failure.error.code == StoreError::Code::refused;
     if (!*all || !is_refused || ChannelsOfAll(reading.stores).is_built(reading.call.get("channel"))) throw;

@@ -1,6 +1,7 @@
 // Requests that change channels (docs/REQUESTS.md).
 #include "storage/timelines/channels.hpp"
 
+#include <algorithm>
 #include <array>
 #include <span>
 #include <string>
@@ -8,6 +9,7 @@
 
 #include "storage/entries/entries.hpp"
 #include "storage/feeds/feeds.hpp"
+#include "storage/records/stored_entry.hpp"
 #include "storage/redis/test_point.hpp"
 #include "worker/operations/families.hpp"
 #include "worker/operations/request.hpp"
@@ -34,13 +36,24 @@ constexpr std::array of_order{OperationField{.name = "channels",
                                              .about = "Channels in their new order",
                                              .required = true,
                                              .most = 500}};
-constexpr std::array of_mark{channel_field, as_field,
-                             OperationField{.name = "entries",
-                                            .kind = Kind::entries,
-                                            .unit = "IDS",
-                                            .about = "Ids of entries; all, to mark all read",
-                                            .required = true,
-                                            .most = 500}};
+constexpr OperationField marked_feed = [] {
+  OperationField field = in_body(feed_field, "With all: only posts of this feed");
+  field.required = false;
+  return field;
+}();
+constexpr std::array of_mark{
+    channel_field, as_field,
+    OperationField{.name = "entries",
+                   .kind = Kind::entries,
+                   .unit = "IDS",
+                   .about = "Ids of entries; all, to mark all read",
+                   .required = true,
+                   .most = 500},
+    marked_feed,
+    OperationField{.name = "up_to",
+                   .kind = Kind::place,
+                   .unit = "CURSOR",
+                   .about = "With all: cursor of an entry; those above it in a list stay unread"}};
 
 void add(const RequestCall& call) {
   const auto step = call.step();
@@ -92,15 +105,27 @@ void mark(const RequestCall& call) {
   const std::string uid = call.given().text("channel");
   std::vector<std::string> ids = call.given().texts("entries");
   if (ids.empty()) {
-    // Posts that arrive after the request began stay unread.
-    const std::string up_to = call.note.empty() ? answered(channels.highest_score(uid)) : call.note;
+    // Unless the request names a position, posts that arrive after it began stay unread.
+    std::string up_to = call.note.empty() ? call.given().text("up_to") : call.note;
+    if (up_to.empty()) up_to = answered(channels.highest_score(uid));
     const auto step = call.step(up_to);
-    answered(channels.mark_read_up_to(uid, up_to, call.parts));
+    answered(channels.mark_read_up_to(uid, up_to, call.given().text("url"), call.parts));
     return;
   }
   for (std::string& id : ids) id = Entries(call.store).id_of(id);
   const auto step = call.step();
   answered(call.given().text("as") == "unread" ? channels.mark_unread(uid, ids) : channels.mark_read(uid, ids));
+}
+
+void check_mark(const OperationValues& given) {
+  check_marks(given);
+  const bool is_part = given.has("url") || given.has("up_to");
+  if (is_part && !given.texts("entries").empty())
+    throw OperationRefused{"bad_value", "url and up_to: only with entries all"};
+  const auto up_to = given.place("up_to");
+  const auto is_odd = [](char c) { return static_cast<unsigned char>(c) <= ' '; };
+  if (up_to && (!is_entry_id(up_to->id) || std::ranges::any_of(up_to->id, is_odd)))
+    throw OperationRefused{"bad_value", "up_to: expected the cursor of an entry, such as 1763689990:Entry:17"};
 }
 
 constexpr std::array operations = {
@@ -113,7 +138,7 @@ constexpr std::array operations = {
     request(RequestOp::channel_unfollow, "DELETE", "/channel/feed", "Take a feed out of a channel", of_membership,
             unfollow),
     request(RequestOp::channel_mark, "POST", "/channel/marks", "Mark entries of a channel read or unread", of_mark,
-            mark, check_marks),
+            mark, check_mark),
 };
 
 }  // namespace

@@ -86,6 +86,62 @@ TEST_F(ReaderOverHttp, TimelinesShowReadPostsAndTheFeedOfEachPost) {
   EXPECT_EQ(served->get("/channel/entries?channel=anna/news&all=1").status, 400);
 }
 
+TEST_F(ReaderOverHttp, UnreadPostsOfOneFeedAreListedAndMarkedUpToAPosition) {
+  add_posts(0, "anna/news", 30);
+  add_posts(1, "anna/news", 5);
+  const std::string of_channel = "/channel/entries?channel=anna/news", of_feed = of_channel + "&url=";
+  const std::string its = of_feed + percent_encoded(url(0));
+  using Cursors = std::vector<std::string>;
+  const auto listed = [&](const std::string& path) {
+    Cursors cursors;
+    for (std::string before; cursors.size() < 100;) {
+      const json::object page = object_of(served->get(path + before));
+      for (const json::value& entry : page.at("entries").as_array())
+        cursors.emplace_back(entry.at("cursor").as_string());
+      if (page.at("next").is_null()) break;
+      before = "&before=" + percent_encoded(std::string(page.at("next").as_string()));
+    }
+    return cursors;
+  };
+  const auto mark = [&](json::object body) {
+    body["as"] = "read";
+    return outcome(served->post("/channel/marks?channel=anna/news", json::serialize(body)));
+  };
+  const Cursors before = listed(its + "&limit=7");
+  ASSERT_EQ(before.size(), 30U);
+  EXPECT_EQ(mark({{"entries", "all"}, {"url", url(0)}, {"up_to", before[9]}}), "200 marked");
+  EXPECT_EQ(listed(its + "&limit=7"), Cursors(before.begin(), before.begin() + 9));
+  EXPECT_EQ(listed(its + "&limit=7&all=true"), before);
+  EXPECT_EQ(listed(of_feed + percent_encoded(url(1))).size(), 5U) << "those of the other feed stay unread";
+  const Cursors left = listed(of_channel);
+  ASSERT_EQ(left.size(), 14U);
+  EXPECT_EQ(mark({{"entries", "all"}, {"up_to", left[4]}}), "200 marked");
+  EXPECT_EQ(listed(of_channel), Cursors(left.begin(), left.begin() + 4));
+  EXPECT_EQ(mark({{"entries", "all"}, {"url", url(0)}}), "200 marked");
+  EXPECT_EQ(listed(its), Cursors());
+  EXPECT_EQ(listed(of_feed + percent_encoded(url(9))), Cursors()) << "it is not in the channel";
+  for (const json::object& wrong :
+       {json::object{{"entries", {1}}, {"url", url(0)}}, json::object{{"entries", {1}}, {"up_to", before[9]}},
+        json::object{{"entries", "all"}, {"up_to", "now"}}, json::object{{"entries", "all"}, {"up_to", "1:a\n:1"}}}) {
+    EXPECT_EQ(mark(wrong), "422 bad_value") << wrong;
+  }
+  EXPECT_EQ(served->get(of_feed + "ftp://x").status, 400);
+}
+
+TEST_F(ReaderOverHttp, AFeedWithManyReadPostsIsSearchedInBoundedParts) {
+  add_posts(0, "anna/news", 3);
+  command({"EVAL", "for i = 1, 2500 do redis.call('ZADD', ARGV[1], i, 'Entry:' .. 1000 + i) end", "0",
+           url(0) + ":sort"});  // older posts, all read
+  std::vector<std::size_t> found;
+  for (std::string before; found.empty() || !before.empty();) {
+    const json::object page =
+        object_of(served->get("/channel/entries?channel=anna/news&url=" + percent_encoded(url(0)) + before));
+    found.push_back(page.at("entries").as_array().size());
+    before = page.at("next").is_null() ? "" : "&before=" + percent_encoded(std::string(page.at("next").as_string()));
+  }
+  EXPECT_EQ(found, (std::vector<std::size_t>{3, 0, 0}));
+}
+
 TEST_F(ReaderOverHttp, AFeedIsLookedUpOnceForAPageOfItsPosts) {
   add_posts(0, "anna/news", 100);
   const auto commands = [&] { return commands_done("hmget"); };
@@ -162,7 +218,9 @@ TEST_F(ReaderOverHttp, FeedsAreFilteredByChannelUserStateAndText) {
   EXPECT_EQ(listed("/feeds?channel=anna/a&" + gulls), Urls{}) << "another channel's title";
   EXPECT_EQ(listed("/feeds?" + gulls), Urls{}) << "it is nobody's but the channel's";
   EXPECT_EQ(listed("/feeds?text=example&state=paused&user=anna"), Urls{url(0)});
+  command({"HSET", "state:feed:" + url(0), "last_detail", "no route to host"});
   const json::object row = object_of(served->get("/feeds?user=anna&limit=1")).at("feeds").at(0).as_object();
+  EXPECT_EQ(row.at("last_detail"), "no route to host");
   EXPECT_EQ(row.at("channel"), "anna/a");
   EXPECT_EQ(row.at("unread"), 1);
   EXPECT_EQ(row.at("state"), "paused");
