@@ -12,7 +12,9 @@
 #include "worker/api/routes.hpp"
 #include "worker/base/json_text.hpp"
 #include "worker/base/terminal.hpp"
+#include "worker/base/units.hpp"
 #include "worker/listener/request_head.hpp"
+#include "worker/words/moments.hpp"
 #include "worker/words/record_text.hpp"
 
 namespace feedmill {
@@ -31,23 +33,28 @@ json::object told(const ApiAsk& ask, const RequestStream::Answer& answer) {
   return object;
 }
 
+/// `due`: Unix time of the earliest refresh.
+ApiReply too_early(const ApiAsk& ask, std::int64_t due, const json::object& object) {
+  using namespace std::chrono;
+  const std::string text = fmt::format(
+      "fetched on request at most every {} (schedule.manual_floor), or later if its server asks for a "
+      "pause; try again at {}",
+      format_duration(ask.manual_floor), rfc3339(seconds(due)));
+  ApiReply refused = problem("too_early", text, object);
+  const std::int64_t now = duration_cast<seconds>(system_clock::now().time_since_epoch()).count();
+  refused.headers = {{"Retry-After", std::to_string(std::max<std::int64_t>(1, due - now))}};
+  return refused;
+}
+
 ApiReply reply_of(const ApiAsk& ask, const RequestStream::Answer& answer, bool repeated) {
   if (answer.hash != ask.hash) return problem("ref_reused", "this key was used before for a different request");
   json::object object = told(ask, answer);
   if (repeated) object["repeated"] = true;
   if (!answer.done) {
     const std::string reason(string_member(object, "reason")), detail(string_member(object, "detail"));
-    std::string text = detail;
-    if (text.empty())
-      text = reason == "paused" ? "the feed is paused; resume it first" : "the request was refused: " + reason;
-    ApiReply refused = problem(reason, text, object);
     const json::value* const due = object.if_contains("due");
-    if (reason == "too_early" && due != nullptr && due->is_int64()) {
-      using namespace std::chrono;
-      const std::int64_t now = duration_cast<seconds>(system_clock::now().time_since_epoch()).count();
-      refused.headers = {{"Retry-After", std::to_string(std::max<std::int64_t>(1, due->get_int64() - now))}};
-    }
-    return refused;
+    if (reason == "too_early" && due != nullptr && due->is_int64()) return too_early(ask, due->get_int64(), object);
+    return problem(reason, detail.empty() ? text_of(reason) : detail, object);
   }
   const std::string_view result = string_member(object, "result");
   const bool made = result == "added" || result == "created";
@@ -110,7 +117,7 @@ StoreResult<std::optional<ApiReply>> answer_at_once(Store& store, const Request&
 
 StoreResult<std::optional<ApiReply>> begin_asking(Store& store, const Request& request, bool may_be_repeated,
                                                   const RequestRules& rules, ApiAsk& ask) {
-  ask = {request.asked.app, request.asked.ref, request.asked.hash, "", false};
+  ask = {request.asked.app, request.asked.ref, request.asked.hash, "", false, rules.config.schedule.manual_floor};
   Fields fields = request_fields(*request.operation, request.given);
   if (size_of(fields) > longest_request - 1024 || fields.size() > most_fields - 3) {
     return std::optional(problem(

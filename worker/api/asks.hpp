@@ -1,6 +1,7 @@
 // Calls that change something become requests (RELIABILITY Q1, Q2; OPERATIONS A2).
 #pragma once
 
+#include <chrono>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -15,9 +16,10 @@ namespace feedmill {
 /// The request made by a call, identified by the token's name and a ref.
 struct ApiAsk {
   std::string app, ref;
-  std::string hash;       ///< of the request's content
-  std::string id;         ///< in the request stream; "" if it is not queued
-  bool answered = false;  ///< the call executed the request itself
+  std::string hash;                          ///< of the request's content
+  std::string id;                            ///< in the request stream; "" if it is not queued
+  bool answered = false;                     ///< the call executed the request itself
+  std::chrono::milliseconds manual_floor{};  ///< schedule.manual_floor
 };
 
 /// The value of an Idempotency-Key field, without quotes if it is quoted.

@@ -367,6 +367,7 @@ namespace {
 struct ReasonStatus {
   std::string_view reason;
   unsigned status;
+  std::string_view text{};  ///< sentence for refusals without a detail
 };
 
 constexpr std::array reason_statuses{
@@ -378,19 +379,19 @@ constexpr std::array reason_statuses{
     ReasonStatus{"unauthorized", 401},
     ReasonStatus{"read_only", 403},
     ReasonStatus{"no_such_resource", 404},
-    ReasonStatus{"no_such_feed", 404},
-    ReasonStatus{"no_such_channel", 404},
-    ReasonStatus{"no_such_entry", 404},
+    ReasonStatus{"no_such_feed", 404, "no feed has this URL; add it first"},
+    ReasonStatus{"no_such_channel", 404, "no such channel; create it first, or name it when you add a feed"},
+    ReasonStatus{"no_such_entry", 404, "no such entry; it may have been removed"},
     ReasonStatus{"no_such_request", 404},
-    ReasonStatus{"no_such_rule", 404},
+    ReasonStatus{"no_such_rule", 404, "this user has no rule with this id"},
     ReasonStatus{"no_such_webhook", 404},
     ReasonStatus{"no_such_topic", 404},
     ReasonStatus{"no_such_login", 404},
     ReasonStatus{"method_not_allowed", 405},
-    ReasonStatus{"paused", 409},
-    ReasonStatus{"taken", 409},
-    ReasonStatus{"too_many", 409},
-    ReasonStatus{"not_moved", 409},
+    ReasonStatus{"paused", 409, "the feed is paused; resume it first"},
+    ReasonStatus{"taken", 409, "the new URL is a feed of its own; remove one of the two"},
+    ReasonStatus{"too_many", 409, "the user has as many rules as allowed; remove one first"},
+    ReasonStatus{"not_moved", 409, "the feed has no earlier URL to return to"},
     ReasonStatus{"not_republished", 409},
     ReasonStatus{"too_old", 410},
     ReasonStatus{"too_long", 413},
@@ -408,6 +409,7 @@ constexpr std::array reason_statuses{
     ReasonStatus{"too_fast", 429},
     ReasonStatus{"busy", 429},
     ReasonStatus{"queue_full", 429},
+    ReasonStatus{"poison", 500, "three workers crashed while they executed it; report it, do not repeat it"},
     ReasonStatus{"store_away", 503},
     ReasonStatus{"not_ready", 503},
 };
@@ -417,6 +419,11 @@ constexpr std::array reason_statuses{
 unsigned status_of(std::string_view reason) {
   const auto row = std::ranges::find(reason_statuses, reason, &ReasonStatus::reason);
   return row == reason_statuses.end() ? 500 : row->status;
+}
+
+std::string_view text_of(std::string_view reason) {
+  const auto row = std::ranges::find(reason_statuses, reason, &ReasonStatus::reason);
+  return row == reason_statuses.end() ? std::string_view() : row->text;
 }
 
 int exit_of(std::string_view reason) {

@@ -229,6 +229,8 @@ inline constexpr std::size_t enough_bytes = std::size_t{2} << 20U;
 
 /// The HTTP status of a reason; 500 if docs/API.md does not list the reason.
 unsigned status_of(std::string_view reason);
+/// The sentence for a refusal without a detail; "" for reasons that always have one.
+std::string_view text_of(std::string_view reason);
 /// The exit code of a reason (OPERATIONS §1).
 int exit_of(std::string_view reason);
 
