@@ -44,7 +44,7 @@ constexpr OperationField page{
     .name = "page",
     .kind = Kind::choice,
     .unit = "CHOICE",
-    .about = "Whether the URL may be a web page: yes adds its only feed, first the first of several",
+    .about = "Whether the URL may be a web page: yes adds its only feed, first the first of several (default: no)",
     .choices = page_choices};
 constexpr OperationField settings{
     .name = "settings", .kind = Kind::settings, .unit = "SETTINGS", .about = "Settings as of feedmill set"};
@@ -116,9 +116,13 @@ void check_address(const std::string& url, const FeedSettings& its, const Reques
 /// The feed to add for a page. Empty while the page is probed, or if the request was answered here.
 std::optional<std::string> feed_of_page(const RequestCall& call) {
   const std::string url = call.given().text("url");
-  if (answered(Feeds(call.store).is_registered(url))) return url;
+  const auto record = answered(Feeds(call.store).records(std::span(&url, 1))).front();
+  // A feed that was fetched, but never read, may be a page that was added by mistake.
+  const bool is_doubtful = record && record->state.last.at.count() != 0 && record->state.last.success.count() == 0;
+  if (record && !is_doubtful) return url;
   const FoundPage* const found = call.page(call.request);
   if (found == nullptr) return std::nullopt;
+  if (record && found->feeds.empty()) return url;
   if (found->feeds.empty()) throw OperationRefused{found->reason, found->detail};
   if (found->feeds.size() == 1 || call.given().text("page") == "first") return found->feeds.front().url;
   Asked asked = call.request.asked;

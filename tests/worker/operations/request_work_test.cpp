@@ -509,6 +509,18 @@ TEST_F(RequestWorkTest, TheFeedOfAPageIsAddedOnceItIsKnown) {
             "failed unreachable");
   EXPECT_EQ(answer(look({"op", "add", "url", page, "page", "yes"}, {{found_feed("http://10.0.0.1/feed")}, "", ""})),
             "failed refused_address");
+
+  // A page that was added by mistake is probed once it was fetched in vain.
+  EXPECT_EQ(result({"op", "add", "url", page}), "done added");
+  EXPECT_EQ(result({"op", "add", "url", page, "page", "first"}), "done present") << "it was not fetched yet";
+  redis({"HSET", "state:feed:" + page, "last_at", "1795437223360"});
+  const std::string repaired = look({"op", "add", "url", page, "page", "first"}, two);
+  EXPECT_EQ(data_of(repaired).at("feed").as_string(), other);
+  const std::string none = look({"op", "add", "url", page, "page", "yes"}, {{}, "unreachable", "no route"});
+  EXPECT_EQ(answer(none), "done present");
+  EXPECT_EQ(data_of(none).at("feed").as_string(), page);
+  redis({"HSET", "state:feed:" + page, "times", "1795437223360 1795437223360 0 0"});
+  EXPECT_EQ(result({"op", "add", "url", page, "page", "first"}), "done present") << "it is a feed";
   EXPECT_EQ(redis({"EXISTS", "state:requests"}), "0") << "none is left in hand";
 }
 
