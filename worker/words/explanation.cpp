@@ -323,6 +323,8 @@ StoreResult<std::optional<Explained>> read_explained(Store& store, const HostRul
 json::object explain_json(const Explained& explained) {
   json::object row = show_json(explained.record);
   row["now"] = rfc3339(explained.now);
+  json::object& text = row["text"].emplace_object();
+  for (const auto& [name, words] : explain_lines(explained)) text[name] = words;
   row["host"] = host_json(explained.host, explained.now);
   row["websub"] = push_json(explained.record, explained.subscription);
   if (!explained.volatile_parts.empty()) row["volatile"] = json::value_from(explained.volatile_parts);

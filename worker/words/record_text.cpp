@@ -92,6 +92,7 @@ json::object list_json(const FeedRecord& record) {
   row["last_outcome"] = text_or_null(record.state.last.outcome);
   row["last_status"] = record.state.last.status == 0 ? json::value() : json::value(record.state.last.status);
   row["last_error"] = text_or_null(record.state.last.error);
+  row["last_detail"] = text_or_null(record.state.last.detail);
   row["failures"] = record.state.failures.count;
   return row;
 }
@@ -122,7 +123,6 @@ json::object show_json(const FeedRecord& record) {
   row["body_hash"] = text_or_null(state.document.body_hash);
   row["wire_bytes"] = state.document.wire_bytes;
   row["body_bytes"] = state.document.body_bytes;
-  row["last_detail"] = text_or_null(state.last.detail);
   row["last_success"] = time_json(state.last.success);
   row["failure_group"] = text_or_null(state.failures.group);
   row["failing_since"] = time_json(state.failures.since);

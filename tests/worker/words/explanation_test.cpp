@@ -57,6 +57,14 @@ TEST(Explain, MatchesTheExampleOfTheSpecification) {
   EXPECT_EQ(shown.substr(0, golden.size()), golden);
 }
 
+TEST(Explain, HasTheSameSentencesInJson) {
+  const Explained explained{record_of_the_specification(), {"example.org", {}, {}}, now};
+  const boost::json::object row = explain_json(explained);
+  const auto lines = explain_lines(explained);
+  EXPECT_EQ(row.at("text").as_object().size(), lines.size());
+  for (const auto& [name, value] : lines) EXPECT_EQ(row.at("text").at(name).as_string(), value);
+}
+
 // HTTP H10
 TEST(Explain, NamesAQuota) {
   HostView host{"example.org", {}, {}};
