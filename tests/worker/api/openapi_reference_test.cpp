@@ -27,7 +27,7 @@ json::object schema_of(const OperationField& field) {
     case Kind::settings:
       return {{"$ref", "#/components/schemas/Settings"}};
     case Kind::object:
-      return {{"type", "object"}};
+      return schema_of_any_object();
     case Kind::truth:
       return {{"type", "boolean"}};
     case Kind::number:
@@ -35,8 +35,13 @@ json::object schema_of(const OperationField& field) {
     case Kind::choice:
       return {{"enum", json::array(field.choices.begin(), field.choices.end())}};
     case Kind::entries:
-    case Kind::notices:
-      return {{"type", {"array", "string"}}, {"items", {{"type", {"string", "integer"}}}}, {"maxItems", field.most}};
+    case Kind::notices: {
+      const json::object ids{{"type", "array"},
+                             {"items", {{"type", json::array{"string", "integer"}}}},
+                             {"minItems", 1},
+                             {"maxItems", field.most}};
+      return {{"oneOf", {ids, {{"enum", json::array{"all"}}}}}};
+    }
     case Kind::channels:
       return {{"type", "array"}, {"items", {{"type", "string"}}}, {"maxItems", field.most}};
     default:

@@ -1,19 +1,26 @@
-// The schemas of docs/openapi.json that follow from tables: entries from entry_fields, feeds from show_json() and the
-// table of docs/DATA.md, events from its examples, which ctest `docs` compares with real ones.
+// The schemas of docs/openapi.json that follow from tables: entries from entry_fields, feeds from explain_json() and
+// the table of docs/DATA.md, events from its examples, which ctest `docs` compares with real ones, answers to requests
+// from the rows of operations.
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <boost/json.hpp>
 #include <gtest/gtest.h>
 
+#include "storage/feeds/feeds.hpp"
 #include "storage/records/entry_record.hpp"
 #include "storage/records/event_record.hpp"
 #include "storage/records/fleet_records.hpp"
 #include "tests/worker/api/openapi_file.hpp"
+#include "worker/base/report.hpp"
+#include "worker/operations/operation.hpp"
+#include "worker/words/explanation.hpp"
 #include "worker/words/record_text.hpp"
 
 namespace feedmill::test {
@@ -26,6 +33,11 @@ inline json::object reference_to(const std::string& schema) {
   return {{"$ref", "#/components/schemas/" + schema}};
 }
 
+/// The schema of an object with members of any name.
+inline json::object schema_of_any_object() {
+  return {{"type", "object"}, {"additionalProperties", true}};
+}
+
 /// The schema of a field that holds JSON, in the shapes that `feedmill parse` prints.
 inline json::object schema_of_json(std::string_view field) {
   const auto list = [](const char* of) { return json::object{{"type", "array"}, {"items", reference_to(of)}}; };
@@ -34,7 +46,7 @@ inline json::object schema_of_json(std::string_view field) {
   if (field == "enclosures") return list("Enclosure");
   if (field == "links") return list("Link");
   if (field == "publisher") return reference_to("Person");
-  return schema_of_type("object");
+  return schema_of_any_object();
 }
 
 /// The schema of a field of a post, as entry_json() shows it.
@@ -74,17 +86,17 @@ inline std::string kind_of(const json::value& value) {
   return value.is_object() ? "object" : "null";
 }
 
-/// The schema of values like this one; of lists, of lists with elements like the first.
+/// The schema of values like this one: of lists, with elements like the first; of null, of a text that may be absent.
 inline json::object schema_of_value(const json::value& value) {
+  if (value.is_null()) return {{"type", {"string", "null"}}};
   json::object schema = schema_of_type(kind_of(value));
-  const json::array* const list = value.if_array();
-  if (list == nullptr || list->empty()) return schema;
-  json::object items = schema_of_value(list->front());
-  if (const json::object* const object = list->front().if_object()) {
-    json::object& properties = items["properties"].emplace_object();
+  if (const json::object* const object = value.if_object()) {
+    if (object->empty()) return schema_of_any_object();
+    json::object& properties = schema["properties"].emplace_object();
     for (const auto& [name, one] : *object) properties[name] = schema_of_value(one);
   }
-  schema["items"] = std::move(items);
+  const json::array* const list = value.if_array();
+  if (list != nullptr && !list->empty()) schema["items"] = schema_of_value(list->front());
   return schema;
 }
 
@@ -127,6 +139,65 @@ inline void describe_entries(json::object& schemas) {
   texts["content_text"] = {{"type", "string"}, {"description", "with signals.content_text: the text without markup"}};
 }
 
+/// A feed with an element in each list of explain_json(), and with a subscription.
+inline Explained full_feed() {
+  Explained full;
+  full.record.state.address.moves.emplace_back();
+  full.record.state.due.why = encode_due_inputs(std::array{DueInput{"floor", 600, ""}});
+  full.record.state.push.advert = {"https://example.org/feed.xml", {"https://example.org/hub"}, 0};
+  full.host.state.quotas.emplace_back();
+  full.volatile_parts = {"title"};
+  return full;
+}
+
+/// The schema of null or one of `words`.
+inline json::object schema_of_words(json::array words) {
+  words.emplace_back(nullptr);
+  return {{"enum", std::move(words)}};
+}
+
+/// Members that explain_json() adds to those of list_json(), which are described by hand, and the codes of both.
+inline void describe_feed(json::object& feed) {
+  const json::object listed = list_json(FeedRecord());
+  for (const auto& [name, value] : explain_json(full_feed())) {
+    if (!listed.contains(name)) feed[name] = schema_of_value(value);
+  }
+  feed["feed"] = reference_to("FeedFields");
+  for (const char* const name : {"hints", "settings"}) {
+    feed[name] = schema_of_any_object();
+    feed[name].as_object()["type"] = {"object", "null"};
+  }
+  feed["why"].as_object()["type"] = {"array", "null"};
+  feed["websub"].as_object()["type"] = {"object", "null"};
+  feed["text"] = {{"type", "object"}, {"additionalProperties", schema_of_type("string")}};
+  json::array outcomes;
+  for (const Outcome one : all_outcomes) outcomes.emplace_back(to_string(one));
+  feed["last_outcome"] = schema_of_words(std::move(outcomes));
+  feed["won"] = schema_of_words(json::array(due_codes().begin(), due_codes().end()));
+  feed["state"] = {{"enum", json::array(feed_state_names.begin(), feed_state_names.end())}};
+  for (const auto& [name, text] : {
+           std::pair("state",
+                     "new: not fetched yet; never_read: fetched, but never read; healthy: also after one or two "
+                     "failures; degraded: after three; failing: for longer; blocked: refused by its server or "
+                     "by the egress policy; gone: given up; quarantined: its document crashed a worker"),
+           std::pair("last_outcome",
+                     "of the last fetch. updated: with new or changed posts; unchanged: without; "
+                     "not_modified: 304; failed: `last_error` and `last_detail` say why; deferred: "
+                     "it waits for its host; aborted: the worker stopped"),
+           std::pair("last_error", "reason code of the last fetch, such as dns.not_found; null: it succeeded"),
+           std::pair("last_detail", "what happened, in words; not markup, may quote the server"),
+           std::pair("won", "code of the input that determined `due`"),
+           std::pair("why", "inputs from which `due` was computed: code, seconds, and where the number is from"),
+           std::pair("now", "of /feed/explain, as the next four: time of the answer"),
+           std::pair("text",
+                     "the sentences of `feedmill explain`, by their names: state, detail, do, next, why, host …"),
+           std::pair("host", "the feed's host: limits, queue, and quotas of requests"),
+           std::pair("websub", "the feed's hub and subscription; null: it has none"),
+           std::pair("volatile", "parts whose changes are not news"),
+       })
+    feed[name].as_object()["description"] = text;
+}
+
 inline void describe_feeds(json::object& schemas) {
   json::object fields, texts;
   for (const std::string& name : names_in_table("Fields of a feed")) {
@@ -140,19 +211,38 @@ inline void describe_feeds(json::object& schemas) {
   schemas["StoredFeedFields"] = {{"type", "object"},
                                  {"description", "the fields of a feed as they are stored: each is a string"},
                                  {"properties", std::move(texts)}};
-  // Members that show_json() adds; those of list_json() are described by hand. Null is a text, with these exceptions:
-  const auto kind_instead_of_null = [](std::string_view name) {
-    if (name == "why") return "array";
-    return name == "hints" || name == "settings" ? "object" : "string";
-  };
-  const json::object listed = list_json(FeedRecord());
-  json::object& feed = schemas.at("Feed").at("properties").as_object();
-  for (const auto& [name, value] : show_json(FeedRecord())) {
-    if (listed.contains(name)) continue;
-    feed[name] = value.is_null() ? json::object{{"type", json::array{kind_instead_of_null(name), "null"}}}
-                                 : schema_of_value(value);
+  describe_feed(schemas.at("Feed").at("properties").as_object());
+}
+
+/// Members of answers to requests: values of the request, and results of some operations.
+inline json::object request_members() {
+  json::object members;
+  for (const OperationFamily& family : operation_families()) {
+    for (const Operation& one : family.operations) {
+      if (!one.is_request()) continue;
+      for (const OperationField& field : one.fields) {
+        if (field.told) members[field.name] = schema_of_type("string");
+      }
+    }
   }
-  feed["feed"] = reference_to("FeedFields");
+  members["id"] = {{"type", {"string", "integer"}}, {"description", "of an entry; of a rule, a number"}};
+  members["feed"] = {{"type", "string"}, {"description", "of add: the feed, if `url` is a web page"}};
+  members["due"] = {{"type", "integer"}, {"description", "unix time"}};
+  members["changed"] = {{"type", "integer"}, {"description", "how many were marked"}};
+  return members;
+}
+
+/// Adds what answers to requests have in all their forms.
+inline void describe_requests(json::object& schemas) {
+  const json::object members = request_members();
+  const json::object feeds = schemas.at("Problem").at("properties").at("feeds").as_object();
+  for (const char* const name : {"Answer", "Request", "Problem", "EventData"}) {
+    json::object& properties = schemas.at(name).at("properties").as_object();
+    for (const auto& [member, schema] : members) properties.emplace(member, schema);
+    if (std::string_view(name) == "Answer") continue;
+    properties.emplace("feeds", feeds);
+    properties.emplace("detail", schema_of_type("string"));
+  }
 }
 
 inline void describe_events(json::object& schemas) {
@@ -181,6 +271,7 @@ inline void describe_schemas(json::object& schemas) {
   describe_entries(schemas);
   describe_feeds(schemas);
   describe_events(schemas);
+  describe_requests(schemas);
 }
 
 }  // namespace feedmill::test

@@ -22,12 +22,31 @@ const std::string feed_query = "url=" + percent_encoded(feed);
 constexpr std::string_view base = "/api/v1";
 const std::string hook = "wh_" + std::string(26, 'a'), no_hook = "wh_" + std::string(26, 'b');
 
+std::string unfit(const json::value& value, const json::object& schema, const json::object& all);
+
+/// How members that `schema` does not list violate it; "" if they do not. Without additionalProperties, there are none.
+std::string unlisted(const json::object& object, const json::object& schema, const json::object& all) {
+  const json::value* const properties = schema.if_contains("properties");
+  const json::value* const others = schema.if_contains("additionalProperties");
+  for (const auto& [name, one] : object) {
+    if (properties != nullptr && properties->as_object().contains(name)) continue;
+    if (others == nullptr) return std::string(name) + " is not listed";
+    const std::string wrong = others->is_object() ? unfit(one, others->as_object(), all) : "";
+    if (!wrong.empty()) return std::string(name) + ": " + wrong;
+  }
+  return "";
+}
+
 /// How `value` violates `schema`; "" if it conforms. `all`: the whole description, for $ref.
 std::string unfit(const json::value& value, const json::object& schema, const json::object& all) {
   if (const json::value* const reference = schema.if_contains("$ref")) {
     const std::string name(reference->as_string());
     const auto& schemas = all.at("components").at("schemas").as_object();
     return unfit(value, schemas.at(name.substr(name.rfind('/') + 1)).as_object(), all);
+  }
+  if (const json::value* const choices = schema.if_contains("oneOf")) {
+    const auto fits = [&](const json::value& one) { return unfit(value, one.as_object(), all).empty(); };
+    return std::ranges::count_if(choices->as_array(), fits) == 1 ? "" : json::serialize(value) + " does not fit one";
   }
   if (const json::value* const words = schema.if_contains("enum")) {
     for (const json::value& word : words->as_array()) {
@@ -63,7 +82,9 @@ std::string unfit(const json::value& value, const json::object& schema, const js
       }
     }
   }
-  if (const json::array* const array = value.if_array(); array != nullptr && schema.contains("items")) {
+  if (const json::object* const object = value.if_object()) return unlisted(*object, schema, all);
+  if (const json::array* const array = value.if_array(); array != nullptr && !array->empty()) {
+    if (!schema.contains("items")) return "its elements are not described";
     for (const json::value& one : *array) {
       if (std::string wrong = unfit(one, schema.at("items").as_object(), all); !wrong.empty()) return wrong;
     }
@@ -206,6 +227,7 @@ class OpenApi : public testing::Test {
     EXPECT_EQ(unfit(object, content.at(type).at("schema").as_object(), description), "") << id << ": " << last.body;
     std::string reason;
     if (type == "application/problem+json" && object.contains("reason")) {
+      EXPECT_NE(object.at("detail"), "") << last.body;
       reason = object.at("reason").as_string();
       const auto& reasons = documented.at("x-reasons").as_array();
       EXPECT_NE(std::ranges::find(reasons, json::value(reason)), reasons.end())
@@ -293,6 +315,9 @@ void OpenApi::what_is_done() {
   EXPECT_EQ(object_of(last).at("entries").at(0).at("read"), true);
   EXPECT_EQ(talk("listFeeds", {"GET", "/feeds?user=anna&state=new&text=FEED.xml"}), "200");
   EXPECT_EQ(object_of(last).at("feeds").at(0).at("custom_title"), "Notes");
+  EXPECT_EQ(talk("listChannelEntries", {"GET", "/channel/entries?channel=anna/news&" + feed_query}), "200");
+  EXPECT_EQ(object_of(last).at("entries"), json::array());
+  EXPECT_EQ(talk_with("mark", R"({"as":"read","entries":"all","url":"https://example.org/feed.xml"})"), "200 marked");
   EXPECT_EQ(talk_with("mark", R"({"as":"read","entries":"all"})"), "200 marked");
   EXPECT_EQ(talk("unfollow"), "200 unfollowed");
   EXPECT_EQ(talk("follow"), "200 followed");
@@ -538,6 +563,9 @@ void OpenApi::what_is_refused_of_some() {
   command({"HSET", "state:feed:" + feed, "last_at", now});
   EXPECT_EQ(talk("refreshFeed"), "429 too_early");
   EXPECT_GT(std::stoi(last.header("Retry-After")), 1);
+  const std::string detail(object_of(last).at("detail").as_string());
+  EXPECT_TRUE(detail.starts_with("fetched on request at most every 5m (schedule.manual_floor)")) << detail;
+  EXPECT_EQ(detail.substr(detail.find("at 20") + 3).size(), std::string("2026-03-01T13:07:12Z").size()) << detail;
 
   for (const char* limit : {"0", "201", "-1", "x", "99999999999999999999"}) {
     EXPECT_EQ(talk("listFeeds", {"GET", "/feeds?limit=" + std::string(limit)}), "400 bad_parameter");
@@ -713,6 +741,21 @@ TEST_F(OpenApi, DescribesExactlyWhatTheServerDoes) {
       }
     }
   }
+}
+
+TEST_F(OpenApi, RejectsMembersThatNoSchemaLists) {
+  for (const auto& [name, schema] : description.at("components").at("schemas").as_object()) {
+    const json::value* const required = schema.as_object().if_contains("required");
+    for (const json::value& one : required == nullptr ? json::array() : required->as_array())
+      EXPECT_TRUE(schema.at("properties").as_object().contains(one.as_string())) << name << " " << one;
+  }
+  const json::object one{{"type", "object"}, {"properties", {{"a", {{"type", "integer"}}}}}};
+  EXPECT_EQ(unfit({{"a", 1}}, one, description), "");
+  EXPECT_EQ(unfit({{"a", 1}, {"b", 1}}, one, description), "b is not listed");
+  const json::object others{{"type", "object"}, {"additionalProperties", {{"type", "string"}}}};
+  EXPECT_EQ(unfit({{"b", "1"}}, others, description), "");
+  EXPECT_EQ(unfit({{"b", 1}}, others, description), "b: 1 is no \"string\"");
+  EXPECT_EQ(unfit(json::array{1}, {{"type", "array"}}, description), "its elements are not described");
 }
 
 /// An answer as an example: lists of two rows at most, without secrets.
