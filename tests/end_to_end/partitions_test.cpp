@@ -949,6 +949,14 @@ TEST_F(Partitions, HaveChannelsTogether) {
   EXPECT_EQ(pages("/channel/feeds?channel=anna/news&limit=5", "feeds", "after"), sorted);
   EXPECT_EQ(pages("/feeds?limit=5", "feeds", "after"), sorted);
   EXPECT_EQ(pages("/channel/entries?channel=anna/news&all=true&limit=5", "entries", "before"), timeline);
+  const auto unread_of = [&](const std::string& url) {
+    const std::string its = "&url=" + percent_encoded(url);
+    return static_cast<std::int64_t>(
+        pages("/channel/entries?channel=anna/news&limit=5" + its, "entries", "before").size());
+  };
+  std::int64_t of_all = 0;
+  for (const std::string& url : urls) of_all += unread_of(url);
+  EXPECT_EQ(of_all, static_cast<std::int64_t>(timeline.size()));
   EXPECT_EQ(pages("/feeds?user=anna&limit=5", "feeds", "after"), sorted);
   EXPECT_EQ(pages("/feeds?state=healthy&text=/FEED&limit=5", "feeds", "after"), sorted);
   for (const std::string& url : urls)
@@ -979,6 +987,11 @@ TEST_F(Partitions, HaveChannelsTogether) {
   EXPECT_EQ(counts.at("unread"), expected - 3);
   EXPECT_EQ(world.run({"channel", "unread", "anna/news", number, timeline[0]}).exit, 0);
   EXPECT_EQ(unread(), expected - 1);
+  const std::int64_t of_first = unread_of(urls[0]);
+  const json::object of_feed{{"as", "read"}, {"entries", "all"}, {"url", urls[0]}};
+  EXPECT_EQ(call("POST", "/channel/marks?channel=anna/news", json::serialize(of_feed)).at("result"), "marked");
+  EXPECT_EQ(unread_of(urls[0]), 0);
+  EXPECT_EQ(unread(), expected - 1 - of_first);
   EXPECT_EQ(world.run({"channel", "read", "anna/news", "--all"}).exit, 0);
   EXPECT_EQ(unread(), 0);
   EXPECT_EQ(call("GET", "/channel/entries?channel=anna/news").at("entries").as_array().size(), 0U);

@@ -564,7 +564,7 @@ void OpenApi::what_is_refused_of_some() {
   EXPECT_EQ(talk("refreshFeed"), "429 too_early");
   EXPECT_GT(std::stoi(last.header("Retry-After")), 1);
   const std::string detail(object_of(last).at("detail").as_string());
-  EXPECT_TRUE(detail.starts_with("fetched on request at most every 5m (schedule.manual_floor)")) << detail;
+  EXPECT_TRUE(detail.starts_with("fetched on request at most every 5min (schedule.manual_floor)")) << detail;
   EXPECT_EQ(detail.substr(detail.find("at 20") + 3).size(), std::string("2026-03-01T13:07:12Z").size()) << detail;
 
   for (const char* limit : {"0", "201", "-1", "x", "99999999999999999999"}) {
