@@ -8,7 +8,8 @@ A comment before each block gives its kind:
     <!-- run: example -->        shell commands, run in the state that README leads to: https://example.org has a few
                                  feeds, Redis is at redis://localhost:6379/0, a worker runs. Options, after commas:
                                  `exit 1`, `until 8 lines` and `until "text"` (then it is stopped; `twice`: runs it once
-                                 more), `own port` (for a second worker)
+                                 more), `replaces FILE` (it writes FILE as a whole, so that a kill leaves no half of
+                                 it), `own port` (for a second worker)
     <!-- run: sample -->         like example, in the environment that scripts/run starts
     <!-- printed -->             output of the commands before it. `…` alone on a line matches any lines;
                                  `printed: each line` if order and number vary
@@ -306,7 +307,7 @@ class Documents:
         if tool:
             self.notes.append(f"{block}: skipped: {tool} is not installed")
             return None
-        more, expected, until, times = {}, 0, None, 1
+        more, expected, until, times, replaced = {}, 0, None, 1, None
         for option in options:
             if option.startswith("exit "):
                 expected = int(option[5:])
@@ -314,6 +315,8 @@ class Documents:
                 until = option[6:]
             elif option == "twice":
                 times = 2
+            elif option.startswith("replaces "):
+                replaced = world.directory / option[9:]
             elif option == "own port":
                 more["FEEDMILL_ADMIN_LISTEN"] = "127.0.0.1:0"
             else:
@@ -324,11 +327,15 @@ class Documents:
             if "stream:requests" in block.text:  # a reader who types gives a request time to finish, too
                 wait_for("the end of a request", world.nothing_is_asked)
             return out
-        outs = [self.run_until(world, block.text, until, more) for _ in range(times)]
+        outs = [self.run_until(world, block.text, until, more, replaced) for _ in range(times)]
         return outs[0]  # the page shows the first run's output
 
     @staticmethod
-    def run_until(world, text, until, more):
+    def run_until(world, text, until, more, replaced=None):
+        before = replaced and replaced.with_suffix(".before")
+        if replaced:
+            replaced.write_text("")
+            before.hardlink_to(replaced)  # shows whether the file itself is written to
         process = world.start(text, **more)
         try:
             def has_come():
@@ -344,6 +351,10 @@ class Documents:
                 wait_for(until, has_come)
             except TimeoutError:
                 raise Failed(f"never came to: {until}\n{world.said(process)}{world.said(process, 'err')}")
+            if replaced:
+                wait_for(f"what is written to {replaced.name}", lambda: replaced.stat().st_size)
+                if before.stat().st_size:
+                    raise Failed(f"{replaced.name} is overwritten, so a kill can leave it empty")
             return world.said(process)
         finally:
             world.stop(process)
