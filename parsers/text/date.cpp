@@ -716,19 +716,12 @@ std::string plain(std::string_view text) {
   const std::string lowered = std::exchange(out, {});
   text = lowered;
   for (std::size_t at = 0; at < text.size();) {
-    if (is_ascii(text[at])) {
+    const auto [code, bytes] = first_character(text.substr(at));
+    if (bytes < 2 || bytes > 3) {  // ASCII, or beyond the scripts handled above
       out += text[at++];
       continue;
     }
-    const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[at + i]); };
-    const std::size_t length = byte(0) >= 0xE0 ? 3 : 2;
-    if (byte(0) < 0xC0 || byte(0) >= 0xF0 || at + length > text.size()) {  // beyond the scripts handled above
-      out += text[at++];
-      continue;
-    }
-    const char32_t code = length == 2 ? (byte(0) & 0x1FU) << 6 | (byte(1) & 0x3FU)
-                                      : (byte(0) & 0x0FU) << 12 | (byte(1) & 0x3FU) << 6 | (byte(2) & 0x3FU);
-    at += length;
+    at += bytes;
     const bool direction = (code >= 0x200B && code <= 0x200F) || code == 0x61C || (code >= 0x202A && code <= 0x202E);
     if (!direction) append_utf8(out, plain(code));
   }

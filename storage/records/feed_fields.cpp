@@ -31,7 +31,7 @@ bool is_noticed(const std::string& name) {
 Fields feed_fields(const Feed& feed) {
   Fields fields;
   const auto add = [&fields](std::string name, std::string_view value, std::size_t cap) {
-    if (!value.empty()) fields.emplace_back(std::move(name), cut_text(value, cap));
+    if (!value.empty()) fields.emplace_back(std::move(name), utf8_prefix(value, cap));
   };
   const auto add_url = [&add](const char* name, std::string_view url) {
     if (url.size() <= limits::url) add(name, url, limits::url);

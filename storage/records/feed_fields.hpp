@@ -68,11 +68,4 @@ inline std::string_view value_of(const Fields& fields, std::string_view name) {
   return value == nullptr ? std::string_view() : std::string_view(*value);
 }
 
-/// The longest prefix of `text` (UTF-8) within `cap` bytes that ends with a complete character.
-inline std::string_view cut_text(std::string_view text, std::size_t cap) {
-  if (text.size() <= cap) return text;
-  while (cap > 0 && (static_cast<unsigned char>(text[cap]) & 0xC0U) == 0x80U) --cap;
-  return text.substr(0, cap);
-}
-
 }  // namespace feedmill

@@ -10,40 +10,16 @@
 namespace feedmill {
 namespace {
 
-unsigned char byte_at(std::string_view text, std::size_t at) {
-  return static_cast<unsigned char>(text[at]);
-}
-
-/// Length of the character at `at` in bytes; 0 if invalid.
-std::size_t length_of_character(std::string_view text, std::size_t at) {
-  const unsigned char first = byte_at(text, at);
-  if (first < 0x80) return 1;
-  const std::size_t length = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
-  if (first < 0xc2 || first > 0xf4 || text.size() - at < length) return 0;
-  unsigned char least = 0x80, most = 0xbf;
-  if (first == 0xe0) least = 0xa0;  // rejects overlong forms
-  if (first == 0xed) most = 0x9f;   // rejects surrogates
-  if (first == 0xf0) least = 0x90;
-  if (first == 0xf4) most = 0x8f;  // up to U+10FFFF
-  for (std::size_t i = 1; i < length; ++i) {
-    const unsigned char next = byte_at(text, at + i);
-    if (next < least || next > most) return 0;
-    least = 0x80;
-    most = 0xbf;
-  }
-  return length;
-}
-
 /// Length in bytes of the character at `at`, or 0 if it is not clean (is_clean_text).
 std::size_t length_of_clean(std::string_view text, std::size_t at) {
-  return forbidden_in_xml(text, at) > 0 ? 0 : length_of_character(text, at);
+  return forbidden_in_xml(text, at) > 0 ? 0 : first_character(text.substr(at)).bytes;
 }
 
 }  // namespace
 
 bool is_utf8(std::string_view text) {
   for (std::size_t at = 0; at < text.size();) {
-    const std::size_t length = length_of_character(text, at);
+    const std::size_t length = first_character(text.substr(at)).bytes;
     if (length == 0) return false;
     at += length;
   }

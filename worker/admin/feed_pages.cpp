@@ -257,11 +257,7 @@ constexpr std::size_t longest_part = 200;
 std::string trimmed(std::string_view text, std::size_t longest) {
   while (text.starts_with(' ')) text.remove_prefix(1);
   while (text.ends_with(' ')) text.remove_suffix(1);
-  if (text.size() > longest) {
-    while (longest > 0 && (static_cast<unsigned char>(text[longest]) & 0xC0U) == 0x80) --longest;
-    text = text.substr(0, longest);
-  }
-  return std::string(text);
+  return std::string(utf8_prefix(text, longest));
 }
 
 /// Parses a cursor such as "1763690000000-3".

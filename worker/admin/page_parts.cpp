@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 
 #include "parsers/text/strings.hpp"
-#include "worker/base/characters.hpp"
 #include "worker/base/redact.hpp"
 #include "worker/listener/request_head.hpp"
 #include "worker/words/explanation.hpp"

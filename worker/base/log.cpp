@@ -17,7 +17,6 @@
 #include <xxhash.h>
 
 #include "parsers/text/strings.hpp"
-#include "worker/base/characters.hpp"
 #include "worker/base/redact.hpp"
 #include "worker/base/report.hpp"
 #include "worker/base/units.hpp"

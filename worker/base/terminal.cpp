@@ -16,7 +16,7 @@
 #include <poll.h>
 #include <unistd.h>
 
-#include "worker/base/characters.hpp"
+#include "parsers/text/strings.hpp"
 #include "worker/base/json_text.hpp"
 #include "worker/base/redact.hpp"
 

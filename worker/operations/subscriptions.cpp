@@ -248,9 +248,7 @@ std::vector<std::string> channels_of(std::span<const std::vector<std::string>> f
     for (char& c : uid) {
       if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = ' ';
     }
-    std::size_t length = std::min(uid.size(), longest);
-    while (length < uid.size() && (static_cast<unsigned char>(uid[length]) & 0xC0U) == 0x80U) --length;
-    uid.resize(length);
+    uid.resize(utf8_prefix(uid, longest).size());
     if (std::find(channels.begin(), channels.end(), uid) == channels.end()) channels.push_back(std::move(uid));
   }
   return channels;

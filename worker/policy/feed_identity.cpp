@@ -10,6 +10,7 @@
 #include <boost/json.hpp>
 
 #include "parsers/feed/formats.hpp"
+#include "parsers/text/strings.hpp"
 #include "parsers/text/url.hpp"
 #include "storage/records/feed_fields.hpp"
 #include "storage/records/post_identity.hpp"
@@ -538,7 +539,7 @@ FeedEvent rekeyed_event(const std::vector<Rekey>& rekeys, IdentifiedBy by) {
   for (const Rekey& rekey : rekeys) {
     if (examples.size() == shown) break;
     examples.push_back(boost::json::object{
-        {"id", rekey.id}, {"from", cut_text(rekey.from, longest)}, {"to", cut_text(rekey.to, longest)}});
+        {"id", rekey.id}, {"from", utf8_prefix(rekey.from, longest)}, {"to", utf8_prefix(rekey.to, longest)}});
   }
   const boost::json::object data{
       {"count", rekeys.size()}, {"identified_by", to_string(by)}, {"examples", std::move(examples)}};

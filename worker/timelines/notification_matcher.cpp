@@ -4,6 +4,7 @@
 #include <map>
 #include <unordered_set>
 
+#include "parsers/text/strings.hpp"
 #include "storage/redis/utf8.hpp"
 #include "worker/base/characters.hpp"
 
