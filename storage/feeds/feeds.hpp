@@ -1,7 +1,6 @@
 // Registered feeds: add, remove, query, wake, pause and move.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -18,10 +17,6 @@
 #include "storage/timelines/in_parts.hpp"
 
 namespace feedmill {
-
-/// The states of a feed (docs/DATA.md).
-inline constexpr std::array<std::string_view, 9> feed_state_names{
-    "new", "never_read", "healthy", "degraded", "failing", "blocked", "gone", "quarantined", "paused"};
 
 /// Filter and position for a page of the feed list.
 struct FeedQuery {

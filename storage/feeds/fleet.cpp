@@ -13,6 +13,7 @@
 #include "parsers/text/strings.hpp"
 #include "storage/records/feed_fields.hpp"
 #include "storage/records/fleet_records.hpp"
+#include "storage/records/packed.hpp"
 #include "storage/redis/redis_address.hpp"
 #include "storage/store/store_impl.hpp"
 
@@ -29,17 +30,6 @@ std::string first_of(std::span<const std::string> workers, const std::string& pa
     best = std::max(best, {XXH3_64bits(both.data(), both.size()), process});
   }
   return std::string(best.second);
-}
-
-/// The words of a text, which single spaces separate.
-std::vector<std::string> words_of(std::string_view text) {
-  std::vector<std::string> words;
-  while (!text.empty()) {
-    const std::string_view word = text.substr(0, text.find(' '));
-    words.emplace_back(word);
-    text.remove_prefix(std::min(word.size() + 1, text.size()));
-  }
-  return words;
 }
 
 }  // namespace
@@ -61,7 +51,7 @@ std::vector<std::string> differing_options(std::span<const WorkerRecord> workers
   for (const WorkerRecord& worker : workers) {
     if (!worker.configuration) continue;
     Options push_out, others;
-    for (const std::string& pair : words_of(*worker.configuration)) {
+    for (const std::string& pair : read_words(Unpacked(*worker.configuration))) {
       const std::size_t equals = std::min(pair.find('='), pair.size());
       (pair.starts_with("push_out.") ? push_out : others)[pair.substr(0, equals)] = pair.substr(equals);
     }
@@ -196,7 +186,7 @@ StoreResult<FleetFigures> Fleet::figures(bool reads_workers) {
   if (!row[9][1].is_nil()) figures.oldest_success = Milliseconds(row[9][1].integer());
   if (!reads_workers) {
     if (!row[9][0].is_nil()) figures.claimed = static_cast<std::uint64_t>(row[9][0].integer());
-    figures.differing = words_of(row[9][2].text());
+    figures.differing = read_words(Unpacked(row[9][2].text()));
     return figures;
   }
 

@@ -1,6 +1,7 @@
 // The stored state of a feed: hash state:feed:<feed_url> (DESIGN §3).
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -10,6 +11,10 @@
 #include "storage/redis/values.hpp"
 
 namespace feedmill {
+
+/// The states of a feed (HTTP §4).
+inline constexpr std::array<std::string_view, 9> feed_state_names{
+    "new", "never_read", "healthy", "degraded", "failing", "blocked", "gone", "quarantined", "paused"};
 
 /// A permanent redirect that is not trusted yet (HTTP R5).
 struct PendingRedirect {
@@ -266,7 +271,7 @@ struct FeedPushes {
 ///   pushes            push_due push_wake push_hint push_claimed push_nets push_pending push_renew push_tat: push.lua
 ///   size              bytes (of all its posts)
 struct FeedState {
-  std::string state = "new";  ///< new never_read healthy degraded failing blocked gone quarantined paused (HTTP §4)
+  std::string state = "new";  ///< one of feed_state_names
   Milliseconds state_since{};
   std::string settings;        ///< JSON object of the operator's settings for this feed, "" = none
   Milliseconds trace_until{};  ///< its refreshes are traced until then, 0 = never traced; written by traces.hpp

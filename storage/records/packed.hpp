@@ -8,6 +8,7 @@
 #include <system_error>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "parsers/text/strings.hpp"
 #include "storage/redis/values.hpp"
@@ -70,5 +71,16 @@ class Unpacked {
   }
   std::string_view rest_;
 };
+
+/// The remaining words, up to an empty one.
+inline std::vector<std::string> read_words(Unpacked text) {
+  std::vector<std::string> words;
+  for (;;) {
+    std::string word;
+    text.take(word);
+    if (word.empty()) return words;
+    words.push_back(std::move(word));
+  }
+}
 
 }  // namespace feedmill

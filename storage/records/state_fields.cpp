@@ -58,16 +58,6 @@ std::string words_text(const std::vector<std::string>& words) {
   return text.take();
 }
 
-std::vector<std::string> read_words(Unpacked text) {
-  std::vector<std::string> words;
-  for (;;) {
-    std::string word;
-    text.take(word);
-    if (word.empty()) return words;
-    words.push_back(std::move(word));
-  }
-}
-
 HubAdvert read_advert(const std::string& text) {
   HubAdvert advert;
   Unpacked words(text);

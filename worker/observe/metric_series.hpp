@@ -16,6 +16,7 @@
 #include <prometheus/histogram.h>
 #include <prometheus/registry.h>
 
+#include "storage/records/feed_state.hpp"
 #include "worker/observe/metrics.hpp"
 
 namespace feedmill {
@@ -63,8 +64,9 @@ class Maker {
       series.push_back(&all.Add({{label, std::string(to_string(static_cast<Enum>(i)))}}));
     return series;
   }
+  template <class Values = std::initializer_list<std::string_view>>
   SeriesByLabel<Gauge> gauges(const std::string& name, const std::string& help, const std::string& label,
-                              std::initializer_list<std::string_view> values) {
+                              const Values& values) {
     return by_label(family(name, help), label, values);
   }
   Histogram& histogram(const std::string& name, const std::string& help, const Histogram::BucketBoundaries& buckets) {
@@ -74,7 +76,7 @@ class Maker {
  private:
   template <class Metric>
   static SeriesByLabel<Metric> by_label(prometheus::Family<Metric>& family, const std::string& label,
-                                        std::initializer_list<std::string_view> values) {
+                                        const auto& values) {
     SeriesByLabel<Metric> series;
     for (const auto value : values) series.emplace_back(value, &family.Add({{label, std::string(value)}}));
     return series;
@@ -221,9 +223,7 @@ struct Metrics::Series {
       "publish_delay_seconds", "Stored minus published; dated entries, first import excluded.", freshness_buckets);
   Histogram& body = make.histogram("body_bytes", "Decoded size of documents.", body_buckets);
 
-  SeriesByLabel<Gauge> feeds =
-      make.gauges("feeds", "Feeds, by state.", "state",
-                  {"new", "never_read", "healthy", "degraded", "failing", "blocked", "gone", "quarantined", "paused"});
+  SeriesByLabel<Gauge> feeds = make.gauges("feeds", "Feeds, by state.", "state", feed_state_names);
   Gauge& due = make.gauge("due_feeds", "Feeds that are due.");
   Gauge& oldest_due = make.gauge("oldest_due_seconds", "How long the oldest due feed has been due.");
   Gauge& waiting = make.gauge("waiting_feeds", "Feeds that are due and in line for their hosts.");
