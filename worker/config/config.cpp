@@ -1,6 +1,7 @@
 #include "worker/config/config.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <span>
 #include <stdexcept>
 #include <thread>
@@ -564,24 +565,29 @@ std::map<std::string, std::string> common_values(const Config& config) {
   return values;
 }
 
+std::size_t typing_errors(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1), above = row, higher = row;  // of the table of all pairs of prefixes
+  std::iota(row.begin(), row.end(), 0);
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    higher.swap(above);
+    above.swap(row);
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      row[j] = std::min({above[j] + 1, row[j - 1] + 1, above[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1)});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) row[j] = std::min(row[j], higher[j - 2] + 1);
+    }
+  }
+  return row.back();
+}
+
 std::string_view nearest_name(std::string_view name, std::span<const std::string_view> names) {
   std::string_view nearest;
   std::size_t least = std::max<std::size_t>(2, name.size() / 3) + 1;
   for (const auto candidate : names) {
-    std::vector<std::size_t> row(candidate.size() + 1);  // one row of the Levenshtein table
-    for (std::size_t j = 0; j < row.size(); ++j) row[j] = j;
-    for (std::size_t i = 1; i <= name.size(); ++i) {
-      std::size_t diagonal = std::exchange(row[0], i);
-      for (std::size_t j = 1; j < row.size(); ++j) {
-        const std::size_t replaced = diagonal + (name[i - 1] == candidate[j - 1] ? 0 : 1);
-        diagonal = row[j];
-        row[j] = std::min({row[j] + 1, row[j - 1] + 1, replaced});
-      }
-    }
-    if (row.back() < least) {
-      least = row.back();
-      nearest = candidate;
-    }
+    const std::size_t errors = typing_errors(name, candidate);
+    if (errors >= least) continue;
+    least = errors;
+    nearest = candidate;
   }
   return nearest;
 }

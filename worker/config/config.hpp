@@ -333,15 +333,10 @@ std::vector<ShownOption> show(const Config& config);
 /// named tables by the table's path. Without secrets and paths.
 std::map<std::string, std::string> common_values(const Config& config);
 
+/// The number of letters inserted, deleted, replaced, or exchanged with their neighbour, between two words.
+std::size_t typing_errors(std::string_view a, std::string_view b);
+
 /// The entry of `names` nearest to a mistyped name, "" if none is near.
 std::string_view nearest_name(std::string_view name, std::span<const std::string_view> names);
-
-// Documentation generated from the option table: a sample file and a reference page.
-
-/// feedmill.toml with every option, commented out at its default, and a sentence about each.
-std::string sample_config();
-
-/// All options as Markdown.
-std::string config_reference();
 
 }  // namespace feedmill

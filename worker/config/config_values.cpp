@@ -1,6 +1,6 @@
 #include "worker/config/config_values.hpp"
 
-#include <span>
+#include <cstddef>
 #include <sstream>
 #include <utility>
 
@@ -13,56 +13,26 @@ namespace {
 namespace fs = std::filesystem;
 namespace ip = boost::asio::ip;
 
+/// The names of an enum's values.
 template <class Enum>
-using Names = std::span<const std::pair<std::string_view, Enum>>;
+constexpr std::nullptr_t enum_names = nullptr;
 
-constexpr std::pair<std::string_view, EmbeddedMode> embedded_names[] = {
+template <>
+constexpr std::pair<std::string_view, EmbeddedMode> enum_names<EmbeddedMode>[] = {
     {"auto", EmbeddedMode::automatic}, {"true", EmbeddedMode::always}, {"false", EmbeddedMode::never}};
-constexpr std::pair<std::string_view, Durability> durability_names[] = {
+template <>
+constexpr std::pair<std::string_view, Durability> enum_names<Durability>[] = {
     {"ack", Durability::ack}, {"fsync", Durability::fsync}, {"replica", Durability::replica}};
-constexpr std::pair<std::string_view, HtmlPolicy> html_names[] = {{"strict", HtmlPolicy::strict}};
-constexpr std::pair<std::string_view, LogLevel> level_names[] = {
+template <>
+constexpr std::pair<std::string_view, HtmlPolicy> enum_names<HtmlPolicy>[] = {{"strict", HtmlPolicy::strict}};
+template <>
+constexpr std::pair<std::string_view, LogLevel> enum_names<LogLevel>[] = {
     {"debug", LogLevel::debug}, {"info", LogLevel::info}, {"warn", LogLevel::warn}, {"error", LogLevel::error}};
-constexpr std::pair<std::string_view, LogFormat> format_names[] = {{"auto", LogFormat::automatic},
-                                                                   {"json", LogFormat::json},
-                                                                   {"logfmt", LogFormat::logfmt},
-                                                                   {"console", LogFormat::console}};
-
-Names<Durability> names_of(Durability) {
-  return durability_names;
-}
-Names<EmbeddedMode> names_of(EmbeddedMode) {
-  return embedded_names;
-}
-Names<HtmlPolicy> names_of(HtmlPolicy) {
-  return html_names;
-}
-Names<LogLevel> names_of(LogLevel) {
-  return level_names;
-}
-Names<LogFormat> names_of(LogFormat) {
-  return format_names;
-}
-
-template <class Enum>
-std::string read_enum(std::string_view text, Enum& into) {
-  std::string remedy = "expected one of";
-  for (const auto& [name, value] : names_of(Enum{})) {
-    if (text == name) {
-      into = value;
-      return {};
-    }
-    remedy.append(" ").append(name);
-  }
-  return remedy;
-}
-
-template <class Enum>
-std::string show_enum(Enum value) {
-  for (const auto& [name, candidate] : names_of(value))
-    if (candidate == value) return std::string(name);
-  return {};
-}
+template <>
+constexpr std::pair<std::string_view, LogFormat> enum_names<LogFormat>[] = {{"auto", LogFormat::automatic},
+                                                                            {"json", LogFormat::json},
+                                                                            {"logfmt", LogFormat::logfmt},
+                                                                            {"console", LogFormat::console}};
 
 }  // namespace
 
@@ -169,40 +139,35 @@ std::string show_value(const ListenAddress& value) {
   return text.str();
 }
 
-std::string read_value(std::string_view text, Durability& into) {
-  return read_enum(text, into);
+template <class Enum>
+requires std::is_enum_v<Enum> std::string read_value(std::string_view text, Enum& into) {
+  std::string remedy = "expected one of";
+  for (const auto& [name, value] : enum_names<Enum>) {
+    if (text == name) {
+      into = value;
+      return {};
+    }
+    remedy.append(" ").append(name);
+  }
+  return remedy;
 }
-std::string show_value(Durability value) {
-  return show_enum(value);
-}
+template std::string read_value(std::string_view text, Durability& into);
+template std::string read_value(std::string_view text, EmbeddedMode& into);
+template std::string read_value(std::string_view text, HtmlPolicy& into);
+template std::string read_value(std::string_view text, LogLevel& into);
+template std::string read_value(std::string_view text, LogFormat& into);
 
-std::string read_value(std::string_view text, EmbeddedMode& into) {
-  return read_enum(text, into);
+template <class Enum>
+requires std::is_enum_v<Enum> std::string show_value(Enum value) {
+  for (const auto& [name, candidate] : enum_names<Enum>)
+    if (candidate == value) return std::string(name);
+  return {};
 }
-std::string show_value(EmbeddedMode value) {
-  return show_enum(value);
-}
-
-std::string read_value(std::string_view text, HtmlPolicy& into) {
-  return read_enum(text, into);
-}
-std::string show_value(HtmlPolicy value) {
-  return show_enum(value);
-}
-
-std::string read_value(std::string_view text, LogLevel& into) {
-  return read_enum(text, into);
-}
-std::string show_value(LogLevel value) {
-  return show_enum(value);
-}
-
-std::string read_value(std::string_view text, LogFormat& into) {
-  return read_enum(text, into);
-}
-std::string show_value(LogFormat value) {
-  return show_enum(value);
-}
+template std::string show_value(Durability value);
+template std::string show_value(EmbeddedMode value);
+template std::string show_value(HtmlPolicy value);
+template std::string show_value(LogLevel value);
+template std::string show_value(LogFormat value);
 
 std::string variable_part(std::string_view name) {
   std::string part;

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "parsers/text/strings.hpp"
@@ -25,11 +26,8 @@ std::string read_value(std::string_view text, std::uint64_t& into);
 std::string read_value(std::string_view text, std::vector<std::string>& into);
 std::string read_value(std::string_view text, AutomaticSize& into);
 std::string read_value(std::string_view text, ListenAddress& into);
-std::string read_value(std::string_view text, Durability& into);
-std::string read_value(std::string_view text, EmbeddedMode& into);
-std::string read_value(std::string_view text, HtmlPolicy& into);
-std::string read_value(std::string_view text, LogLevel& into);
-std::string read_value(std::string_view text, LogFormat& into);
+template <class Enum>
+requires std::is_enum_v<Enum> std::string read_value(std::string_view text, Enum& into);
 
 // Each function writes a value in the form read_value() reads.
 
@@ -42,11 +40,8 @@ std::string show_value(std::uint64_t value);
 std::string show_value(const std::vector<std::string>& value);
 std::string show_value(const AutomaticSize& value);
 std::string show_value(const ListenAddress& value);
-std::string show_value(Durability value);
-std::string show_value(EmbeddedMode value);
-std::string show_value(HtmlPolicy value);
-std::string show_value(LogLevel value);
-std::string show_value(LogFormat value);
+template <class Enum>
+requires std::is_enum_v<Enum> std::string show_value(Enum value);
 
 /// Reads "" as unset.
 template <class Value>
