@@ -13,8 +13,8 @@
 #include "storage/feeds/feeds.hpp"
 #include "storage/store/deployment.hpp"
 #include "storage/timelines/timelines_of_all.hpp"
+#include "worker/api/channel_feeds.hpp"
 #include "worker/api/routes.hpp"
-#include "worker/api/subscriptions.hpp"
 #include "worker/base/characters.hpp"
 #include "worker/words/record_text.hpp"
 
@@ -30,9 +30,9 @@ constexpr std::size_t examined_at_once = 50;  // a record may have some 100 KiB
 struct FeedFilter {
   std::string channel, user, state, text;
 
-  bool of_subscriptions() const { return !channel.empty() || !user.empty(); }
+  bool of_channels() const { return !channel.empty() || !user.empty(); }
   /// Whether the index of a state lists the feeds.
-  bool by_state() const { return !of_subscriptions() && !state.empty() && state != "healthy"; }
+  bool by_state() const { return !of_channels() && !state.empty() && state != "healthy"; }
   /// `own_title`: the one that the channel gives the feed.
   bool wants(const FeedRecord& record, std::string_view own_title) const {
     if (!state.empty() && record.state.state != state) return false;
@@ -74,7 +74,7 @@ std::optional<Candidates> candidates(const ApiReading& reading, const FeedFilter
     return some;
   }
   if (!filter.user.empty()) {
-    auto page = subscriptions_after(reading, filter.user, after, most);
+    auto page = channel_feeds_after(reading, filter.user, after, most);
     if (!page) return {};
     for (ChannelPart& part : page->parts) {
       for (std::string& url : part.urls) {
@@ -109,7 +109,7 @@ std::vector<std::string> own_titles(const ApiReading& reading, std::span<const C
 }
 
 /// Adds what the channel says of a feed to rows of consecutive feeds of one channel.
-void add_subscriptions(const ApiReading& reading, std::span<json::value> rows) {
+void add_channel_fields(const ApiReading& reading, std::span<json::value> rows) {
   const ChannelsOfAll channels(reading.stores);
   while (!rows.empty()) {
     const json::string uid = rows.front().at("channel").as_string();
@@ -143,12 +143,12 @@ std::optional<std::pair<json::array, json::value>> filtered(const ApiReading& re
     for (const Candidate& one : some->feeds) urls.push_back(one.url);
     const auto records = answered(reading.stores.of_feeds(urls, read));
     cursor = some->next;
-    const bool by_own_title = filter.of_subscriptions() && !filter.text.empty();
+    const bool by_own_title = filter.of_channels() && !filter.text.empty();
     const auto titles = by_own_title ? own_titles(reading, some->feeds) : std::vector<std::string>(urls.size());
     for (std::size_t i = 0; i < records.size(); ++i) {
       if (!records[i] || !filter.wants(*records[i], titles[i])) continue;  // absent: it was removed in between
       json::object& row = rows.emplace_back(list_json(*records[i])).as_object();
-      if (filter.of_subscriptions()) row["channel"] = some->feeds[i].channel;
+      if (filter.of_channels()) row["channel"] = some->feeds[i].channel;
       if (rows.size() < limit) continue;
       if (i + 1 < records.size()) cursor = some->feeds[i].cursor;
       break;
@@ -156,7 +156,7 @@ std::optional<std::pair<json::array, json::value>> filtered(const ApiReading& re
     examined += records.size();
     if (cursor.empty() || records.empty()) break;
   }
-  if (filter.of_subscriptions()) add_subscriptions(reading, {rows.data(), rows.size()});
+  if (filter.of_channels()) add_channel_fields(reading, {rows.data(), rows.size()});
   return std::pair(std::move(rows), text_or_null(cursor));
 }
 

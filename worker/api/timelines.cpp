@@ -12,8 +12,8 @@
 #include "storage/feeds/feeds.hpp"
 #include "storage/store/deployment.hpp"
 #include "storage/timelines/timelines_of_all.hpp"
+#include "worker/api/channel_feeds.hpp"
 #include "worker/api/routes.hpp"
-#include "worker/api/subscriptions.hpp"
 #include "worker/base/terminal.hpp"
 #include "worker/egress/web_url.hpp"
 #include "worker/words/record_text.hpp"
@@ -152,7 +152,7 @@ ApiReply count_unread(const ApiReading& reading) {
   const ApiCall& call = reading.call;
   const std::string& user = call.get("user");
   if (user.empty() && call.parameters.contains("user")) return problem("bad_parameter", "user: it is empty");
-  const auto page = subscriptions_after(reading, user, call.get("after"), most);
+  const auto page = channel_feeds_after(reading, user, call.get("after"), most);
   if (!page) return problem("bad_parameter", "after: expected `next` of the previous page");
   const ChannelsOfAll channels(reading.stores);
   std::vector<std::string> uids;

@@ -1,4 +1,4 @@
-#include "worker/api/subscriptions.hpp"
+#include "worker/api/channel_feeds.hpp"
 
 #include <utility>
 
@@ -13,13 +13,13 @@ std::string cursor_behind(const std::string& uid, const std::string& url) {
   return url + " " + uid;  // URLs have no spaces
 }
 
-std::optional<SubscriptionPage> subscriptions_after(const ApiReading& reading, const std::string& user,
-                                                    const std::string& after, std::size_t most) {
+std::optional<ChannelFeeds> channel_feeds_after(const ApiReading& reading, const std::string& user,
+                                                const std::string& after, std::size_t most) {
   const std::size_t space = after.find(' ');
   if (!after.empty() && (space == std::string::npos || space + 1 == after.size())) return std::nullopt;
   std::string url = after.substr(0, std::min(space, after.size()));
   std::string uid = after.empty() ? "" : after.substr(space + 1);
-  SubscriptionPage page;
+  ChannelFeeds page;
   std::size_t taken = 0;
   // Adds the channel's next feeds; false if the page is full.
   const auto take = [&] {

@@ -16,7 +16,7 @@ struct ChannelPart {
   std::vector<std::string> urls;
 };
 
-struct SubscriptionPage {
+struct ChannelFeeds {
   std::vector<ChannelPart> parts;  ///< in the order of channels; a channel without feeds is there, too
   std::string next;                ///< "" at the end
 };
@@ -24,8 +24,8 @@ struct SubscriptionPage {
 /// The next feeds of the channels of `user` ("" = of all channels), at most `most` and of at most 200 channels. `after`
 /// is cursor_behind() of the last feed, or `next` of the previous page; "" = from the start. Absent if it is neither.
 /// Throws StoreFailure.
-std::optional<SubscriptionPage> subscriptions_after(const ApiReading& reading, const std::string& user,
-                                                    const std::string& after, std::size_t most);
+std::optional<ChannelFeeds> channel_feeds_after(const ApiReading& reading, const std::string& user,
+                                                const std::string& after, std::size_t most);
 
 /// The cursor after a feed of a channel.
 std::string cursor_behind(const std::string& uid, const std::string& url);
