@@ -16,4 +16,12 @@ FeedEvent moved_event(const Move& move) {
   return {"feed_moved", "updated", boost::json::serialize(data), ""};
 }
 
+void remember_move(FeedAddress& address, const Move& move) {
+  constexpr std::size_t most = 8;
+  if (address.moves.size() >= most) {
+    address.moves.erase(address.moves.begin(), address.moves.end() - static_cast<std::ptrdiff_t>(most - 1));
+  }
+  address.moves.push_back(move);
+}
+
 }  // namespace feedmill

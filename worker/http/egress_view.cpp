@@ -1,15 +1,24 @@
 #include "worker/http/egress_view.hpp"
 
-#include <set>
+#include <deque>
+#include <exception>
 #include <utility>
 
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/cancellation_signal.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/io_context.hpp>
+
+#include "worker/base/posix_signals.hpp"
 #include "worker/egress/address_guard.hpp"
 #include "worker/egress/web_url.hpp"
 #include "worker/http/http_shared.hpp"
-#include "worker/http/look_up.hpp"
 #include "worker/http/request_style.hpp"
 
 namespace feedmill {
+
+namespace asio = boost::asio;
+
 namespace {
 
 EgressView refused(Reason reason, std::string detail, std::vector<std::string> addresses = {}) {
@@ -109,6 +118,33 @@ std::vector<EgressView> EgressViewer::of(std::span<const EgressQuestion> questio
     views[i] = view_of(*answer, policy, port);
   }
   return views;
+}
+
+std::map<std::string, LookedUp> look_up(const ResolverOptions& options, const std::set<std::string>& names,
+                                        std::chrono::milliseconds patience) {
+  asio::io_context loop(1);
+  Resolver resolver(loop.get_executor(), options);
+  const auto deadline = std::chrono::steady_clock::now() + patience;
+  std::map<std::string, LookedUp> answers;
+  for (const std::string& name : names) answers.emplace(name, ResolveError{Reason::dns_failed, "no answer"});
+  std::deque<asio::cancellation_signal> cancels;
+  std::size_t waiting = answers.size();
+  for (auto& [name, answer] : answers) {
+    asio::co_spawn(
+        loop, resolver.resolve(name, deadline),
+        asio::bind_cancellation_slot(cancels.emplace_back().slot(),
+                                     [&answer = answer, &waiting](const std::exception_ptr& failed, LookedUp given) {
+                                       if (!failed) answer = std::move(given);
+                                       --waiting;
+                                     }));
+  }
+  for (bool told = false; waiting > 0;) {
+    loop.run_one_for(interrupt_interval);
+    if (!interrupted() || std::exchange(told, true)) continue;
+    for (auto& cancel : cancels) cancel.emit(asio::cancellation_type::terminal);  // the resolver outlives its waiters
+  }
+  stop_if_interrupted();
+  return answers;
 }
 
 }  // namespace feedmill

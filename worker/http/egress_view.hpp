@@ -4,13 +4,17 @@
 #include <chrono>
 #include <functional>
 #include <map>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include <boost/system/result.hpp>
+
 #include "worker/config/feed_settings.hpp"
 #include "worker/http/fetch.hpp"
+#include "worker/http/resolver.hpp"
 
 namespace feedmill {
 
@@ -58,5 +62,14 @@ class EgressViewer {
  private:
   FetchOptions options_;
 };
+
+// Blocking name resolution for verbs.
+
+using LookedUp = boost::system::result<Addresses, ResolveError>;
+
+/// Resolves each name to its addresses or an error. Blocks for about `patience` at most; throws Interrupted if the verb
+/// is interrupted.
+std::map<std::string, LookedUp> look_up(const ResolverOptions& options, const std::set<std::string>& names,
+                                        std::chrono::milliseconds patience);
 
 }  // namespace feedmill

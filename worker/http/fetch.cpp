@@ -107,14 +107,10 @@ bool add_validators(const Validators& validators, const std::string& url, std::v
   return !etag.empty() || !date.empty();
 }
 
-/// State shared by all hops of a fetch, and their totals.
-struct Chain {
-  std::vector<Hop> hops;
-  FetchTimings timings;
-  std::uint32_t connections_new = 0, connections_reused = 0, connections_resumed = 0;
-  std::uint64_t wire_bytes = 0;
+/// State shared by all hops of a fetch.
+struct Chain : FetchTotals {
   int status = 0;  ///< of the last response
-  bool sent = false, fell_back = false;
+  bool fell_back = false;
   steady_clock::time_point start = steady_clock::now();
 
   void add(const HttpTrace& trace) {
@@ -129,19 +125,10 @@ struct Chain {
     sent = sent || trace.sent;
   }
 
+  FetchTotals take_totals() { return std::move(static_cast<FetchTotals&>(*this)); }
+
   FetchError error(Reason reason, std::string detail) {
-    FetchError result;
-    result.reason = reason;
-    result.detail = std::move(detail);
-    result.status = status;
-    result.hops = std::move(hops);
-    result.timings = timings;
-    result.sent = sent;
-    result.connections_new = connections_new;
-    result.connections_reused = connections_reused;
-    result.connections_resumed = connections_resumed;
-    result.wire_bytes = wire_bytes;
-    return result;
+    return {take_totals(), reason, std::move(detail), status, {}, {}};
   }
 
   FetchError unfollowed(Reason reason, std::string detail, HttpResponse answer) {
@@ -152,16 +139,11 @@ struct Chain {
 
   FetchResponse response(std::string url, bool conditional, HttpResponse answer) {
     FetchResponse result;
+    static_cast<FetchTotals&>(result) = take_totals();
     result.status = answer.status;
     result.url = std::move(url);
     result.headers = std::move(answer.headers);
     result.body = std::move(answer.body);
-    result.hops = std::move(hops);
-    result.timings = timings;
-    result.connections_new = connections_new;
-    result.connections_reused = connections_reused;
-    result.connections_resumed = connections_resumed;
-    result.wire_bytes = wire_bytes;
     result.conditional = conditional;
     result.fell_back = fell_back;
     return result;

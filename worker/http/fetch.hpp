@@ -68,16 +68,21 @@ struct FetchTimings {
   std::chrono::duration<double> total{}, connect{}, first_byte{};
 };
 
+/// The hops of a fetch, and totals over all of them.
+struct FetchTotals {
+  std::vector<Hop> hops;  ///< those with a response
+  FetchTimings timings;
+  bool sent = false;  ///< an HTTP byte was sent, on any hop (HTTP P6)
+  std::uint32_t connections_new = 0, connections_reused = 0, connections_resumed = 0;
+  std::uint64_t wire_bytes = 0;  ///< received: headers and bodies
+};
+
 /// A complete final response: 304 or any status but 3xx. `body` is still encoded (content_coding.hpp decodes it).
-struct FetchResponse {
+struct FetchResponse : FetchTotals {
   int status = 0;
   std::string url;  ///< of the last hop
   std::vector<Header> headers;
   std::string body;
-  std::vector<Hop> hops;  ///< all, including the last
-  FetchTimings timings;
-  std::uint32_t connections_new = 0, connections_reused = 0, connections_resumed = 0;
-  std::uint64_t wire_bytes = 0;  ///< received on all hops: headers and bodies
   bool conditional = false;      ///< the last hop carried validators
   bool opened_by_allow = false;  ///< `egress.allow` opens the last hop's server (HTTP P6)
   std::string peer;              ///< address of that server
@@ -93,16 +98,11 @@ struct FetchResponse {
 
 /// No complete response, or a redirect that cannot be followed; `status` and `headers` are then that response's
 /// (Retry-After counts on 3xx too, HTTP P9).
-struct FetchError {
+struct FetchError : FetchTotals {
   Reason reason{};
   std::string detail;
-  std::vector<Hop> hops;  ///< those with a response
-  FetchTimings timings;
-  bool sent = false;  ///< an HTTP byte was sent, on any hop (HTTP P6)
-  int status = 0;     ///< of the last response, on any hop; 0 if none
+  int status = 0;  ///< of the last response, on any hop; 0 if none
   std::vector<Header> headers;
-  std::uint32_t connections_new = 0, connections_reused = 0, connections_resumed = 0;
-  std::uint64_t wire_bytes = 0;
   /// For a 200 with a body that ended early: status, url, headers and the part received (HTTP §4).
   std::optional<FetchResponse> cut_off{};
 };

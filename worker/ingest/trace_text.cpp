@@ -6,9 +6,11 @@
 
 #include <boost/json.hpp>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include "parsers/markup/text.hpp"
 #include "worker/base/redact.hpp"
+#include "worker/base/system.hpp"
 #include "worker/base/terminal.hpp"
 #include "worker/base/units.hpp"
 #include "worker/words/explanation.hpp"
@@ -19,6 +21,7 @@ namespace feedmill {
 namespace {
 
 constexpr std::size_t shown_entries = 10;
+constexpr std::size_t most_lines = 500;  // a document may have a thousand headers
 
 std::string plural(std::uint64_t count, std::string_view one) {
   return fmt::format("{} {}{}", count, one, count == 1 ? "" : "s");
@@ -73,7 +76,7 @@ void TraceText::answered(const FetchRequest& request, const FetchResult& fetched
     tell("failed",
          fmt::format("{}: {}{}", to_string(error->reason), error->detail, error->sent ? "" : "; nothing was sent"));
   }
-  wire_bytes_ = Answered(fetched).wire_bytes();
+  wire_bytes_ = Answered(fetched).totals().wire_bytes;
 }
 
 void TraceText::read(const Reading& reading) {
@@ -166,20 +169,12 @@ void TraceText::tell_known(const StoredSnapshot& known) {
                               counts[2], counts[3]));
 }
 
-const std::vector<Hop>& Answered::hops() const {
-  return response() != nullptr ? response()->hops : error().hops;
+const FetchTotals& Answered::totals() const {
+  return response() != nullptr ? static_cast<const FetchTotals&>(*response()) : error();
 }
 
 const std::vector<Header>& Answered::headers() const {
   return response() != nullptr ? response()->headers : error().headers;
-}
-
-const FetchTimings& Answered::timings() const {
-  return response() != nullptr ? response()->timings : error().timings;
-}
-
-std::uint64_t Answered::wire_bytes() const {
-  return response() != nullptr ? response()->wire_bytes : error().wire_bytes;
 }
 
 std::string_view Answered::egress() const {
@@ -195,15 +190,15 @@ std::string Answered::peer() const {
 }
 
 void Answered::add_to(NamedLines& lines) const {
-  for (const Hop& hop : hops()) {
+  for (const Hop& hop : totals().hops) {
     lines.emplace_back("answer", redact(fmt::format("{} {}{}{}", hop.status, hop.url,
                                                     hop.location.empty() ? "" : " -> ", hop.location)));
   }
   for (const auto& [name, value] : headers()) lines.emplace_back("header", redact(fmt::format("{}: {}", name, value)));
   lines.emplace_back("egress", peer().empty() ? std::string(egress()) : fmt::format("{}, {}", peer(), egress()));
-  lines.emplace_back("time",
-                     fmt::format("{:.3f} s, first byte after {:.3f} s, connecting {:.3f} s", timings().total.count(),
-                                 timings().first_byte.count(), timings().connect.count()));
+  lines.emplace_back(
+      "time", fmt::format("{:.3f} s, first byte after {:.3f} s, connecting {:.3f} s", totals().timings.total.count(),
+                          totals().timings.first_byte.count(), totals().timings.connect.count()));
 }
 
 void Answered::add_to(boost::json::object& row) const {
@@ -211,7 +206,7 @@ void Answered::add_to(boost::json::object& row) const {
     return text.empty() ? boost::json::value() : boost::json::value(text);
   };
   boost::json::array& answers = row["hops"].emplace_array();
-  for (const Hop& hop : hops()) {
+  for (const Hop& hop : totals().hops) {
     answers.push_back(
         {{"url", redact(hop.url)}, {"status", hop.status}, {"location", text_or_null(redact(hop.location))}});
   }
@@ -221,15 +216,34 @@ void Answered::add_to(boost::json::object& row) const {
     fields.push_back({{"name", visible(name)}, {"value", visible(safe)}});
   }
   row["egress"] = {{"decision", egress()}, {"peer", text_or_null(peer())}};
-  row["seconds"] = {{"connect", in_seconds(timings().connect)},
-                    {"first_byte", in_seconds(timings().first_byte)},
-                    {"total", in_seconds(timings().total)}};
+  row["seconds"] = {{"connect", in_seconds(totals().timings.connect)},
+                    {"first_byte", in_seconds(totals().timings.first_byte)},
+                    {"total", in_seconds(totals().timings.total)}};
 }
 
 std::string size_text(std::uint64_t wire_bytes, const BodyPrint& print, std::uint64_t most) {
   const auto count = [](std::uint64_t bytes) { return grouped(static_cast<std::int64_t>(bytes)); };
   return fmt::format("{} bytes received; body {} on the wire, {} decoded of at most {}", count(wire_bytes),
                      count(print.wire_bytes), count(print.body_bytes), count(most));
+}
+
+FollowedRefresh::FollowedRefresh(const Claim& claim, std::uint64_t max_body_bytes)
+    : feed_url_(claim.feed_url),
+      text_(max_body_bytes, [this](std::int64_t ms, std::string_view step, const std::string& text) {
+        if (lines_.size() < most_lines || step == "end") lines_.push_back({ms, std::string(step), text});
+      }) {
+  text_.tell("worker", fmt::format("process {} on {}, since {}", ::getpid(), host_name(), rfc3339(claim.now)));
+}
+
+void FollowedRefresh::ended(const Report& report) {
+  std::string text(to_string(report.outcome));
+  if (report.reason != Reason::none) text.append(" ").append(to_string(report.reason));
+  if (!report.detail.empty()) text.append(": ").append(report.detail);
+  text_.tell("end", text);
+}
+
+void FollowedRefresh::failed(std::string_view what) {
+  text_.tell("end", fmt::format("failed {}: {}", to_string(Reason::worker_bug), what));
 }
 
 }  // namespace feedmill

@@ -11,6 +11,8 @@
 
 #include <boost/json/object.hpp>
 
+#include "storage/events/traces.hpp"
+#include "worker/base/report.hpp"
 #include "worker/http/fetch.hpp"
 #include "worker/ingest/refresh_observer.hpp"
 #include "worker/policy/attempt.hpp"
@@ -54,6 +56,27 @@ class TraceText final : public RefreshTrace {
   bool began_ = false;
 };
 
+/// Collects the steps of a refresh that another process traces (storage/events/traces.hpp), to be written when it ends.
+class FollowedRefresh {
+ public:
+  FollowedRefresh(const Claim& claim, std::uint64_t max_body_bytes);
+  FollowedRefresh(const FollowedRefresh&) = delete;
+  FollowedRefresh& operator=(const FollowedRefresh&) = delete;
+
+  RefreshTrace& trace() { return text_; }
+  void ended(const Report& report);
+  /// Records an unexpected failure.
+  void failed(std::string_view what);
+
+  const std::string& feed_url() const { return feed_url_; }
+  const std::vector<TraceLine>& lines() const { return lines_; }
+
+ private:
+  std::string feed_url_;
+  std::vector<TraceLine> lines_;
+  TraceText text_;
+};
+
 // Formats the result of a fetch for people and programs.
 
 /// Names and values in display order; the text is not cleaned.
@@ -64,10 +87,8 @@ class Answered {
  public:
   explicit Answered(const FetchResult& fetched) : fetched_(fetched) {}
 
-  const std::vector<Hop>& hops() const;
+  const FetchTotals& totals() const;
   const std::vector<Header>& headers() const;
-  const FetchTimings& timings() const;
-  std::uint64_t wire_bytes() const;
   /// "public", "opened by egress.allow", "refused", or "unknown" if no connection was made.
   std::string_view egress() const;
   /// As "[2001:db8::1]:443"; "" without a response.

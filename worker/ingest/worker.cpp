@@ -15,9 +15,8 @@
 #include "storage/redis/test_point.hpp"
 #include "worker/base/coroutines.hpp"
 #include "worker/base/units.hpp"
-#include "worker/ingest/followed_refresh.hpp"
+#include "worker/ingest/trace_text.hpp"
 #include "worker/observe/notices.hpp"
-#include "worker/observe/push_turns.hpp"
 
 namespace feedmill {
 

@@ -122,25 +122,6 @@ Notice unfit_notice(const StoreError& error, Milliseconds now) {
       {{"text", "fetching has stopped: the server would discard posts"}, {"remedy", visible(error.detail)}});
 }
 
-Notice push_notice(const std::string& feed_url, const std::string& state, const std::string& why, Milliseconds now) {
-  const bool well = state == "healthy";
-  json::object object{{"state", state},
-                      {"text", well ? "pushes of this feed are reliable again"
-                                    : "its hub does not push this feed (" + state + "): it is polled as usual"},
-                      {"remedy", well ? "none: it is polled less often again"
-                                      : "none: feedmill retries later; feedmill set URL websub=off disables pushes"}};
-  if (!why.empty()) object["why"] = why;
-  return notice_of("websub " + state + " " + std::to_string(now.count()) + " " + feed_url, "feed_push", feed_url, now,
-                   std::move(object));
-}
-
-Notice hub_notice(const std::string& hub, Milliseconds now) {
-  return notice_of("websub hub " + std::to_string(now.count()) + " " + hub, "hub_trouble", "", now,
-                   {{"hub", hub},
-                    {"text", "pushes of five or more feeds of this hub became unreliable within a day"},
-                    {"remedy", "no action if it recovers; check that websub.public_url is reachable from outside"}});
-}
-
 Notice storm_notice(const std::string& host, const std::string& reason, Milliseconds now) {
   return notice_of("storm " + std::to_string(now.count()) + " " + host, "host_storm", "", now,
                    {{"host", host},
@@ -178,6 +159,60 @@ Notice collision_notice(const std::string& feed_url, const std::string& to, Mill
                    {{"to", to},
                     {"text", "feed would move to the URL of another feed; feeds are not merged"},
                     {"remedy", "remove one of the two: feedmill remove"}});
+}
+
+PushNews push_news(const Report& report) {
+  return {report.feed_url, report.push_from,      report.push_to,  "",
+          report.push_hub, report.hub_in_trouble, report.push_fell};
+}
+
+void note_turn(Log& log, Metrics& metrics, const PushNews& news) {
+  if (news.from == news.to) return;
+  metrics.push_turned(news.to);
+  const bool bad = news.to == "failed" || news.to == "denied" || news.to == "doubtful";
+  log.write(bad ? LogLevel::warn : LogLevel::info, "websub_state",
+            bad ? "pushes for a feed are unreliable; it is polled as if there were none"
+                : "the subscription of a feed at its hub has changed",
+            {{"feed", feed_id(news.feed_url)},
+             {"url", news.feed_url},
+             {"state_from", news.from.empty() ? "none" : news.from},
+             {"state_to", news.to.empty() ? "none" : news.to},
+             {"detail", news.why}});
+}
+
+namespace {
+
+/// A feed's subscription is now failed, denied, or healthy again (WEBSUB H1).
+Notice push_notice(const std::string& feed_url, const std::string& state, const std::string& why, Milliseconds now) {
+  const bool well = state == "healthy";
+  json::object object{{"state", state},
+                      {"text", well ? "pushes of this feed are reliable again"
+                                    : "its hub does not push this feed (" + state + "): it is polled as usual"},
+                      {"remedy", well ? "none: it is polled less often again"
+                                      : "none: feedmill retries later; feedmill set URL websub=off disables pushes"}};
+  if (!why.empty()) object["why"] = why;
+  return notice_of("websub " + state + " " + std::to_string(now.count()) + " " + feed_url, "feed_push", feed_url, now,
+                   std::move(object));
+}
+
+/// Five feeds or more cannot rely on a hub (WEBSUB H3).
+Notice hub_notice(const std::string& hub, Milliseconds now) {
+  return notice_of("websub hub " + std::to_string(now.count()) + " " + hub, "hub_trouble", "", now,
+                   {{"hub", hub},
+                    {"text", "pushes of five or more feeds of this hub became unreliable within a day"},
+                    {"remedy", "no action if it recovers; check that websub.public_url is reachable from outside"}});
+}
+
+}  // namespace
+
+std::vector<Notice> turn_notices(const PushNews& news, Milliseconds now) {
+  std::vector<Notice> notices;
+  const bool recovered = news.to == "healthy" && (news.from == "doubtful" || news.fell);
+  if (news.from != news.to && (news.to == "failed" || news.to == "denied" || recovered)) {
+    notices.push_back(push_notice(news.feed_url, news.to, news.why, now));
+  }
+  if (news.hub_in_trouble) notices.push_back(hub_notice(news.hub, now));
+  return notices;
 }
 
 }  // namespace feedmill

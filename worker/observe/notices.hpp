@@ -1,14 +1,18 @@
-// Contents of notices (RELIABILITY L16, G5). Pure.
+// Contents of notices (RELIABILITY L16, G5).
 #pragma once
 
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "storage/records/event_record.hpp"
 #include "storage/records/fleet_records.hpp"
 #include "storage/timelines/notifications.hpp"
+#include "worker/base/log.hpp"
 #include "worker/base/report.hpp"
+#include "worker/observe/metrics.hpp"
 #include "worker/observe/store_health.hpp"
 
 namespace feedmill {
@@ -40,12 +44,6 @@ Notice outage_notice(const Outage& outage, Milliseconds now);
 /// Operators' notice: the server works but must not be used, because it evicts keys.
 Notice unfit_notice(const StoreError& error, Milliseconds now);
 
-/// Operators' notice: a feed's subscription is now failed, denied, or healthy again (WEBSUB H1).
-Notice push_notice(const std::string& feed_url, const std::string& state, const std::string& why, Milliseconds now);
-
-/// Operators' notice: five feeds or more cannot rely on a hub (WEBSUB H3).
-Notice hub_notice(const std::string& hub, Milliseconds now);
-
 /// Operators' notice: a webhook no longer receives events: "webhook_suspended" (until an operator resumes it) or
 /// "webhook_ended".
 Notice webhook_notice(const std::string& id, const std::string& url, std::string_view what, const std::string& why,
@@ -53,5 +51,26 @@ Notice webhook_notice(const std::string& id, const std::string& url, std::string
 
 /// Operators' notice: requests of applications have begun to pile up.
 Notice requests_notice(const RequestFigures& figures, Milliseconds now);
+
+// A subscription's state changes: a log line, a count, and notices of the important ones (WEBSUB H1, H3).
+
+/// A feed's subscription changed from state `from` to `to` ("" = none); contains no secrets.
+struct PushNews {
+  std::string feed_url, from, to;
+  std::string why;  ///< "" if there is no reason to give
+  std::string hub;
+  bool hub_in_trouble = false;
+  bool fell = false;  ///< failed or denied since it was last healthy, and reported as such
+};
+
+/// The change made by a refresh.
+PushNews push_news(const Report& report);
+
+/// Logs and counts a change; no-op if the state is the same.
+void note_turn(Log& log, Metrics& metrics, const PushNews& news);
+
+/// Notices of changes to failed and denied and of the recovery, even by another subscription; a notice of the hub if it
+/// is in trouble. `now`: Redis' time.
+std::vector<Notice> turn_notices(const PushNews& news, Milliseconds now);
 
 }  // namespace feedmill

@@ -1,10 +1,14 @@
 // Interprets a response for all feeds on its server (HTTP H3-H5, H10). Pure.
 #pragma once
 
+#include <chrono>
+#include <optional>
+#include <span>
 #include <string>
 
 #include "storage/records/commit.hpp"
-#include "worker/policy/attempt.hpp"
+#include "worker/http/http_fields.hpp"
+#include "worker/policy/decide.hpp"
 
 namespace feedmill {
 
@@ -35,5 +39,10 @@ struct OwnQuota {
 /// Applies a quota longer than an hour, reported by another site's server, or of a URL never read as a feed; otherwise
 /// none.
 OwnQuota own_quota(const Claim& claim, const Exchange& exchange, Milliseconds now);
+
+/// The request rate a host allows, as its responses state it (HTTP H10): the tightest of the stated quotas; empty if
+/// none states a rate (requests per window), or both its reset and the remaining requests. These are spread over the
+/// time until the reset; `refused`: none remain. All times are at most a day.
+std::optional<ToldQuota> told_quota(std::span<const Header> headers, bool refused, std::chrono::sys_seconds now);
 
 }  // namespace feedmill

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <string>
+#include <utility>
 
 #include <boost/asio/any_io_executor.hpp>
 
@@ -44,7 +45,21 @@ struct IngestTask {
 struct IngestParts {
   /// `reading`: this loop's threads; must outlive this.
   IngestParts(const boost::asio::any_io_executor& loop, ReadingThreads& reading, const Config& config, IngestTask task,
-              SharedByLoops shared);
+              SharedByLoops shared)
+      : threads(reading),
+        liveness(threads),
+        store(loop, store_options(config, task.redis_url), config.store.connections),
+        fetcher(loop, std::move(task.fetch)),
+        refresher(fetcher, threads, store, shared.memory, refresh_options(config, task.mode),
+                  [this, shared](const StoreResult<Committed>& result, std::chrono::duration<double> took) {
+                    shared.metrics.committed(result);
+                    worker.note_commit(result, took);
+                    shared.committed(result.has_value());
+                  }),
+        worker(loop, refresher, store, shared.metrics, shared.log, shared.outages, std::move(task.worker), task.scope,
+               std::move(shared.ended)),
+        does(roles_text(config)),
+        configuration(common_digests(config)) {}
 
   ReadingThreads& threads;
   Liveness liveness;

@@ -100,7 +100,7 @@ json::object checked_json(const Checked& checked) {
   row["trouble"] = text_or_null(told(look.trouble()));
   const Answered answered(look.fetched);
   answered.add_to(row);
-  row["bytes"] = {{"wire", answered.wire_bytes()},
+  row["bytes"] = {{"wire", answered.totals().wire_bytes},
                   {"body_wire", checked.print().wire_bytes},
                   {"body", checked.print().body_bytes},
                   {"body_limit", checked.config.fetch.max_body}};
@@ -151,7 +151,7 @@ NamedLines checked_lines(const Checked& checked) {
   lines.emplace_back("url", look.request.url);
   const Answered answered(look.fetched);
   answered.add_to(lines);
-  lines.emplace_back("size", size_text(answered.wire_bytes(), checked.print(), checked.config.fetch.max_body));
+  lines.emplace_back("size", size_text(answered.totals().wire_bytes, checked.print(), checked.config.fetch.max_body));
   if (look.feed) {
     add_feed(*look.feed, lines);
     lines.emplace_back("etag", state.validators.etag.empty() ? "none" : state.validators.etag);

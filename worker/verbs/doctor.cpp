@@ -25,7 +25,7 @@
 #include "worker/base/units.hpp"
 #include "worker/egress/proxy.hpp"
 #include "worker/egress/web_url.hpp"
-#include "worker/http/look_up.hpp"
+#include "worker/http/egress_view.hpp"
 #include "worker/observe/store_health.hpp"
 #include "worker/process/run_options.hpp"
 #include "worker/words/explanation.hpp"

@@ -23,7 +23,7 @@
 #include "worker/ingest/reading_threads.hpp"
 #include "worker/ingest/refresh.hpp"
 #include "worker/observe/metrics.hpp"
-#include "worker/observe/push_turns.hpp"
+#include "worker/observe/notices.hpp"
 #include "worker/websub/push_store.hpp"
 
 namespace feedmill {

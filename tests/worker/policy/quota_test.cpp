@@ -1,11 +1,10 @@
-#include "worker/policy/quota.hpp"
-
 #include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include "tests/worker/policy/decide_fixture.hpp"
+#include "worker/policy/host_answer.hpp"
 
 namespace feedmill::decide_test {
 namespace {
