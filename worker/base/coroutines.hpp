@@ -84,6 +84,17 @@ class OneAtATime {
   boost::asio::steady_timer left_;  // cancelled to wake the next waiter
 };
 
+/// Waits until `end` has expired, however often its expiry is changed; returns early if the coroutine is cancelled.
+/// `end` must outlive the wait.
+inline boost::asio::awaitable<void> wait_until_expired(boost::asio::steady_timer& end) {
+  for (;;) {
+    co_await end.async_wait(boost::asio::as_tuple(boost::asio::use_awaitable));
+    const auto cancelled = (co_await boost::asio::this_coro::cancellation_state).cancelled();
+    if (cancelled != boost::asio::cancellation_type::none) co_return;
+    if (boost::asio::steady_timer::clock_type::now() >= end.expiry()) co_return;
+  }
+}
+
 /// A one-shot callback to a loop, callable from any thread. Copies share one call: it runs at most once.
 class LoopCall {
  public:

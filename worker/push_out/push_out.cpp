@@ -3,13 +3,11 @@
 #include <utility>
 #include <vector>
 
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/experimental/awaitable_operators.hpp>
-#include <boost/asio/this_coro.hpp>
-#include <boost/asio/use_awaitable.hpp>
 
 #include "storage/events/event_stream.hpp"
 #include "storage/queues/topics.hpp"
+#include "worker/base/coroutines.hpp"
 
 namespace feedmill {
 
@@ -141,25 +139,15 @@ PushOutEngine::PushOutEngine(const asio::any_io_executor& executor, const StoreO
       end_(executor, asio::steady_timer::time_point::max()) {}
 
 void PushOutEngine::stop(Milliseconds grace) {
-  stopping_ = true;
   fan_out_.stop();
   dispatcher_.stop();
   end_.expires_after(grace);
 }
 
 asio::awaitable<void> PushOutEngine::run() {
-  co_await ((fan_out_.run() && dispatcher_.run()) || wait_for_end());
+  co_await ((fan_out_.run() && dispatcher_.run()) || wait_until_expired(end_));
   co_await dispatcher_.lay_down();
   co_await fan_out_.let_go();
-}
-
-asio::awaitable<void> PushOutEngine::wait_for_end() {
-  for (;;) {
-    co_await end_.async_wait(asio::as_tuple(asio::use_awaitable));
-    const auto cancelled = (co_await asio::this_coro::cancellation_state).cancelled();
-    if (cancelled != asio::cancellation_type::none) co_return;
-    if (stopping_ && asio::steady_timer::clock_type::now() >= end_.expiry()) co_return;
-  }
 }
 
 }  // namespace feedmill

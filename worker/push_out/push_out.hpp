@@ -37,14 +37,11 @@ class PushOutEngine {
   void stop(Milliseconds grace);
 
  private:
-  boost::asio::awaitable<void> wait_for_end();
-
   StoreCalls store_;
   WakeEvent due_;  // notified when subscribers may be due
   FanOut fan_out_;
   Dispatcher dispatcher_;
   boost::asio::steady_timer end_;
-  bool stopping_ = false;
 };
 
 /// The engine, the live stream and the public endpoints of one store. Lives on one loop.

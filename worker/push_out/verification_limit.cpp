@@ -42,11 +42,6 @@ bool VerificationLimit::add(const std::string& site, bool confirmed) {
   return true;
 }
 
-bool VerificationLimit::has_confirmed(const std::string& site) const {
-  const auto found = places_.find(site);
-  return found != places_.end() && found->second->confirmed;
-}
-
 Milliseconds VerificationLimit::closed_for(const std::string& site) {
   const Site* const known = find(site);
   if (known == nullptr || is_lifted(*known) || known->failures < most_failures) return Milliseconds(0);

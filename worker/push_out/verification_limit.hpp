@@ -35,7 +35,6 @@ class VerificationLimit {
   bool knows(const std::string& site) const { return places_.contains(site); }
   /// Remembers a site after a look-up. `confirmed`: the site has an active subscription. False if there is no room.
   bool add(const std::string& site, bool confirmed);
-  bool has_confirmed(const std::string& site) const;
 
   /// How long to reject all requests from the site; 0: it is not blocked.
   Milliseconds closed_for(const std::string& site);

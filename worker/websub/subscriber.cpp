@@ -5,10 +5,7 @@
 #include <variant>
 #include <vector>
 
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/experimental/awaitable_operators.hpp>
-#include <boost/asio/this_coro.hpp>
-#include <boost/asio/use_awaitable.hpp>
 
 #include "storage/records/tokens.hpp"
 #include "storage/store/partition.hpp"
@@ -90,13 +87,12 @@ HubClient::HubClient(const asio::any_io_executor& executor, Fetcher& fetcher, Pu
       end_(executor, Clock::time_point::max()) {}
 
 void HubClient::stop(Milliseconds grace) {
-  stopping_ = true;
   lanes_.stop();
   end_.expires_after(grace);
 }
 
 asio::awaitable<void> HubClient::run() {
-  co_await (look_after_all() || wait_for_end());
+  co_await (look_after_all() || wait_until_expired(end_));
 }
 
 /// Tasks that were taken and not begun are taken by any worker after their lease.
@@ -104,15 +100,6 @@ asio::awaitable<void> HubClient::look_after_all() {
   const auto take = [this](std::size_t room) { return take_tasks(room); };
   const auto look = [this](const Given& given) { return look_after(given); };
   co_await lanes_.run(take, look);
-}
-
-asio::awaitable<void> HubClient::wait_for_end() {
-  for (;;) {
-    co_await end_.async_wait(asio::as_tuple(asio::use_awaitable));
-    const auto cancelled = (co_await asio::this_coro::cancellation_state).cancelled();
-    if (cancelled != asio::cancellation_type::none) co_return;
-    if (stopping_ && Clock::now() >= end_.expiry()) co_return;
-  }
 }
 
 asio::awaitable<DueLanes<HubClient::Given>::Taken> HubClient::take_tasks(std::size_t room) {

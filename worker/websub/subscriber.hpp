@@ -16,7 +16,7 @@
 #include "worker/base/log.hpp"
 #include "worker/http/fetch.hpp"
 #include "worker/observe/metrics.hpp"
-#include "worker/observe/push_turns.hpp"
+#include "worker/observe/notices.hpp"
 #include "worker/store/store_pool.hpp"
 #include "worker/websub/push_policy.hpp"
 #include "worker/websub/push_store.hpp"
@@ -78,7 +78,6 @@ class HubClient {
 
   boost::asio::awaitable<void> look_after_all();
   boost::asio::awaitable<DueLanes<Given>::Taken> take_tasks(std::size_t room);
-  boost::asio::awaitable<void> wait_for_end();
   boost::asio::awaitable<void> look_after(const Given& given);
   boost::asio::awaitable<void> take_step(const PushTask& task, const PushStep& step, Milliseconds now);
   boost::asio::awaitable<void> subscribe(const PushTask& task, const PushStep& step, Milliseconds now);
@@ -104,7 +103,6 @@ class HubClient {
   WakeEvent due_;
   DueLanes<Given> lanes_;
   boost::asio::steady_timer end_;
-  bool stopping_ = false;
 };
 
 }  // namespace feedmill

@@ -2,9 +2,9 @@
 
 #include <utility>
 
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/experimental/awaitable_operators.hpp>
-#include <boost/asio/use_awaitable.hpp>
+
+#include "worker/base/coroutines.hpp"
 
 namespace feedmill {
 
@@ -27,18 +27,9 @@ asio::awaitable<void> WebSub::run() {
 
 /// Accepts requests from hubs until the drain is over; accepted pushes are still written after that.
 asio::awaitable<void> WebSub::take() {
-  co_await wait_for_end();
+  co_await wait_until_expired(end_);
   callbacks_.close();
   intake_.finish();
-}
-
-asio::awaitable<void> WebSub::wait_for_end() {
-  for (;;) {
-    co_await end_.async_wait(asio::as_tuple(asio::use_awaitable));
-    const auto cancelled = (co_await asio::this_coro::cancellation_state).cancelled();
-    if (cancelled != asio::cancellation_type::none) co_return;
-    if (stopped_ && asio::steady_timer::clock_type::now() >= end_.expiry()) co_return;
-  }
 }
 
 void WebSub::stop() {

@@ -46,7 +46,6 @@ class WebSub {
 
  private:
   boost::asio::awaitable<void> take();
-  boost::asio::awaitable<void> wait_for_end();
 
   const bool answers_hubs_;
   Milliseconds drain_;
