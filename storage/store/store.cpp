@@ -201,7 +201,7 @@ StoreResult<void> Store::Impl::check_layout(bool create) {
   const bool is_empty = (*there)[0].is_nil() && (*there)[1].is_nil();
   if (!is_empty) return check_partitions((*there)[0]);
   if (!create) return {};
-  const auto noted = run_at(beside, Script::partitions, {"1", place, whole.prefix(), count});
+  const auto noted = run_at(beside, Script::meta_once, {"1", place, whole.prefix(), "partitions", count});
   if (!noted) return noted.error();
   return check_partitions(noted->view());
 }
@@ -225,8 +225,9 @@ StoreResult<void> Store::Impl::check_kind(std::string_view info) {
 /// calls wins.
 StoreResult<void> Store::Impl::give_id() {
   Args args;
+  args.add(std::string_view("id"));
   args.own(random_id());
-  const auto id = run(Script::store_id, args);
+  const auto id = run(Script::meta_once, args);
   if (!id) return id.error();
   return {};
 }
