@@ -59,8 +59,8 @@ void Stopping::stop(bool at_terminal) {
                      {{"in_flight", parts_.in_flight()}});
     return;
   }
-  parts_.log.write(parts_.in_flight() > 0 ? LogLevel::info : parts_.level_among_others(), "drain",
-                   what_a_stop_waits_for(parts_, parts_.in_flight(), at_terminal), {{"in_flight", parts_.in_flight()}});
+  parts_.log.write(parts_.level_among_others(), "drain", what_a_stop_waits_for(parts_, parts_.in_flight(), at_terminal),
+                   {{"in_flight", parts_.in_flight()}});
 }
 
 std::string what_a_stop_waits_for(const ServedParts& parts, std::size_t in_flight, bool at_terminal) {
@@ -119,8 +119,6 @@ void end_now(int exit_code) {
   std::this_thread::sleep_for(std::chrono::milliseconds(100));  // gives the log thread time to write
   std::_Exit(exit_code);
 }
-
-namespace asio = boost::asio;
 
 namespace {
 
