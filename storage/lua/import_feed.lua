@@ -77,7 +77,7 @@ end
 
 if redis.call('SISMEMBER', feeds_key, url) == 1 or not redis.call('HGET', state_key(url), 'removing') or
    not redis.call('ZSCORE', imports_key, url) then
-  return 'somebody else has added or removed it meanwhile'
+  return 'the feed was added or removed during the import'
 end
 redis.call('ZADD', imports_key, text(clock()), url)
 local at

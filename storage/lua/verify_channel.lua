@@ -38,7 +38,7 @@ if what == 'notices' then
     if not stands[id] then changes[#changes + 1] = hdel(values, id, one) end
   end
   if #changes > 0 then
-    find('L16', 'notices', '', {order, values}, #ids .. ' in the list, ' .. #all / 2 .. ' in the hash, ' .. #wanted .. ' of them right (at most 30)',
+    find('L16', 'notices', '', {order, values}, #ids .. ' in the list, ' .. #all / 2 .. ' in the hash, ' .. #wanted .. ' of them valid (at most 30)',
          changes)
   end
   return {findings}
@@ -46,7 +46,7 @@ elseif what == 'watcher' then
   if not is_of_type(watches_key(uid), 'hash', 'L16') then return {findings} end
   local rules, listed = redis.call('EXISTS', watches_key(uid)) == 1, redis.call('SISMEMBER', watchers_key, uid) == 1
   if rules ~= listed then
-    find('L16', 'watcher', '', {watchers_key, watches_key(uid)}, rules and 'has rules, and is not among those who do' or 'is among those who have rules, and has none',
+    find('L16', 'watcher', '', {watchers_key, watches_key(uid)}, rules and 'has rules but is missing from the set of users with rules' or 'is in the set of users with rules but has none',
          {rules and sadd(watchers_key, uid) or srem(watchers_key, uid)})
   end
   return {findings}
@@ -56,7 +56,7 @@ elseif what == 'holders' then
   local page = redis.call('SSCAN', holders, ARGV[4], 'COUNT', ARGV[5])
   for _, channel in ipairs(page[2]) do
     if type_of(channel_feeds_key(channel)) ~= 'set' or redis.call('SISMEMBER', channel_feeds_key(channel), uid) == 0 then
-      find('I4', 'holders.stray', uid, {holders, channel_feeds_key(channel)}, 'says that channel ' .. shown(channel) .. ' holds it, which it does not',
+      find('I4', 'holders.stray', uid, {holders, channel_feeds_key(channel)}, 'lists channel ' .. shown(channel) .. ', which does not contain the feed',
            {srem(holders, channel)})
     end
   end
@@ -86,7 +86,7 @@ if what == 'channel' then
   end
   local place = redis.call('GET', channel_order_key(uid))
   if not whole(place) then
-    find('I4', 'channel.order', '', {channel_order_key(uid)}, 'the place of the channel is ' .. shown(place),
+    find('I4', 'channel.order', '', {channel_order_key(uid)}, 'the position of the channel is ' .. shown(place),
          {set(channel_order_key(uid), place, text(redis.call('SCARD', channels_key)))})
   end
   return {findings}
@@ -95,7 +95,7 @@ elseif what == 'members' then
   local page = redis.call('SSCAN', feeds, ARGV[4], 'COUNT', ARGV[5])
   for _, url in ipairs(page[2]) do
     if type_of(holders_key(url)) ~= 'set' or redis.call('SISMEMBER', holders_key(url), uid) == 0 then
-      find('I4', 'holders.missing', url, {holders_key(url), feeds}, 'the feed is in channel ' .. shown(uid) .. ', and does not know it',
+      find('I4', 'holders.missing', url, {holders_key(url), feeds}, 'the feed is in channel ' .. shown(uid) .. ' but does not list it',
            type_of(holders_key(url)) ~= 'string' and {sadd(holders_key(url), uid)})
     end
   end
@@ -107,7 +107,7 @@ if what == 'titles' then
   for i = 1, #step[2], 2 do
     local url = step[2][i]
     if redis.call('SISMEMBER', feeds, url) == 0 then
-      find('I4', 'title.stray', url, {titles, feeds}, 'has a title in channel ' .. shown(uid) .. ', which does not hold it',
+      find('I4', 'title.stray', url, {titles, feeds}, 'has a title in channel ' .. shown(uid) .. ' but is not in it',
            {hdel(titles, url, step[2][i + 1])})
     end
   end
@@ -141,8 +141,8 @@ if what == 'feed' then
     local there, wanted = redis.call('ZSCORE', index, id), is_above(floor, score, id) and score
     if there == wanted then return end
     find('I4', not there and 'index.missing' or wanted and 'index.score' or 'index.fallen', url, {index, sort_key(url)},
-         id .. ' stands at ' .. shown(there) .. ' among all posts of the channel, at ' .. score .. ' in its feed, and ' ..
-         (wanted and 'none above it has fallen off' or 'one above it has fallen off'),
+         id .. ' has the score ' .. shown(there) .. ' among all posts of the channel, ' .. score .. ' in its feed, and ' ..
+         (wanted and 'no post above it was dropped' or 'a post above it was dropped'),
          {wanted and zadd(index, id, there, score) or zrem(index, id, there)})
   end
   for i = 1, #ids, 2 do
@@ -153,10 +153,10 @@ if what == 'feed' then
     if under_way[id] then
       -- delivery will apply it
     elseif read and there then
-      find('I4', 'timeline.read', url, {posts, marks}, id .. ' is read, and still in the timeline', {zrem(posts, id, there)})
+      find('I4', 'timeline.read', url, {posts, marks}, id .. ' is read but still in the timeline', {zrem(posts, id, there)})
     elseif not read and there ~= score then
       find('I4', there and 'timeline.score' or 'timeline.missing', url, {posts, sort_key(url)},
-           id .. (there and ' stands at ' .. there .. ' in the timeline, at ' .. score .. ' in its feed' or ' is not in the timeline'),
+           id .. (there and ' has the score ' .. there .. ' in the timeline, ' .. score .. ' in its feed' or ' is not in the timeline'),
            {zadd(posts, id, there, score)})
     end
   end
@@ -172,14 +172,14 @@ for i = 1, #step[2], 2 do
   if under_way[id] then
     -- delivery will apply it
   elseif url and redis.call('SISMEMBER', feeds, url) == 0 then
-    find('I4', what .. '.foreign', url, {key}, id .. ' is of no feed of the channel', {zrem(key, id, score)})
+    find('I4', what .. '.foreign', url, {key}, id .. ' does not belong to a feed of the channel', {zrem(key, id, score)})
   elseif not url and what ~= 'read' then
-    find('I4', what .. '.gone', '', {key}, id .. ' is in the ' .. what .. ', and no entry any more', {zrem(key, id, score)})
+    find('I4', what .. '.gone', '', {key}, id .. ' is in the ' .. what .. ' but is no longer an entry', {zrem(key, id, score)})
   elseif not url and not redis.call('ZSCORE', gone_key, id .. ' ' .. uid) then
-    find('I12', 'read.gone', '', {key, gone_key}, id .. ' is marked read, is gone, and would never be forgotten',
+    find('I12', 'read.gone', '', {key, gone_key}, id .. ' is marked read but gone, and its mark would never expire',
          {zadd(gone_key, id .. ' ' .. uid, false, text(clock()))})
   elseif url and what ~= 'read' and not zscore(sort_key(url), id) then
-    find('I4', what .. '.stray', url, {key, sort_key(url)}, id .. ' is in the ' .. what .. ', and not in its feed', {zrem(key, id, score)})
+    find('I4', what .. '.stray', url, {key, sort_key(url)}, id .. ' is in the ' .. what .. ' but not in its feed', {zrem(key, id, score)})
   end
 end
 return {findings, behind, step[1] == '0' and '' or step[1]}

@@ -49,7 +49,7 @@ if mode == 'guidmap' then
     local is = is_entry(id) and type_of(id) == 'hash' and
                redis.call('HMGET', id, 'feed_url', 'guid', 'timestamp', 'last_changed')
     if not is then
-      find('I3', 'map.dangling', url, {map, id}, 'guid ' .. shown(guid) .. ' leads to ' .. shown(id) .. ', which is no entry',
+      find('I3', 'map.dangling', url, {map, id}, 'guid ' .. shown(guid) .. ' leads to ' .. shown(id) .. ', which is not an entry',
            forget_validators({hdel(map, guid, id)}))
     elseif not is[1] then
       find('I3', 'entry.feed', url, {id}, 'feed_url is missing', {hset(id, 'feed_url', false, url)})
@@ -61,7 +61,7 @@ if mode == 'guidmap' then
            {hdel(map, guid, id)})
     elseif not redis.call('ZSCORE', sort, id) then
       local score = whole(is[3]) or whole(is[4])
-      find('I4', 'index.missing', url, {sort, id}, 'the entry has no place in the index',
+      find('I4', 'index.missing', url, {sort, id}, 'the entry is missing from the index',
            score and {zadd(sort, id, false, text(score))})
     end
   end
@@ -117,7 +117,7 @@ if first == '0' then
     if plain and is[name] then plain = name end
   end
   if plain and (plain ~= '1' or is.strikes and not is.claim or not becomes_plain(is)) then
-    find('I7', 'plain.wrong', url, {feed_state}, 'its state is called plain, and is not',
+    find('I7', 'plain.wrong', url, {feed_state}, 'its state is marked plain but is not',
          {hdel(feed_state, 'plain', redis.call('HGET', feed_state, 'plain'))})
   end
   local known = {new = 1, never_read = 1, healthy = 1, degraded = 1, failing = 1, blocked = 1, gone = 1,
@@ -126,18 +126,18 @@ if first == '0' then
     find('I6', 'state.unknown', url, {feed_state}, 'its state is ' .. shown(state), {hset(feed_state, 'state', state, 'new')})
   end
   if redis.call('HGET', meta_key, 'by_url') and not zscore(by_url_key, url) then
-    find('I6', 'by_url.missing', url, {by_url_key}, 'the index of feeds by URL lacks it', {zadd(by_url_key, url, false, '0')})
+    find('I6', 'by_url.missing', url, {by_url_key}, 'the feed is missing from the index of feeds by URL', {zadd(by_url_key, url, false, '0')})
   end
   local score = tonumber(due)
   if state == 'paused' then
-    if due then find('I6', 'schedule.paused', url, {schedule_key}, 'the feed is paused, and scheduled', {zrem(schedule_key, url, due)}) end
+    if due then find('I6', 'schedule.paused', url, {schedule_key}, 'the feed is paused but scheduled', {zrem(schedule_key, url, due)}) end
   elseif not due and waits then
     if not zscore(lines_key, line) then
-      find('I6', 'lines.missing', url, {lines_key, line_key(line)}, 'the feed waits in a line that nobody comes to',
+      find('I6', 'lines.missing', url, {lines_key, line_key(line)}, 'the feed waits in a line that is never served',
            {zadd(lines_key, line, false, text(now))})
     end
   elseif not due then
-    find('I6', 'schedule.missing', url, {schedule_key}, 'the feed is not paused, and in no schedule',
+    find('I6', 'schedule.missing', url, {schedule_key}, 'the feed is neither paused nor scheduled',
          {zadd(schedule_key, url, false, text(now))})
   elseif score ~= score or score < 0 or score > now + 30 * day + 60000 then
     find('I6', 'schedule.score', url, {schedule_key}, 'its due time is ' .. due .. ', not between 0 and 30 days from now',
@@ -147,28 +147,28 @@ if first == '0' then
     local changes = {hdel(feed_state, 'line', line)}
     if waits then changes[2] = zrem(line_key(line), url, waits) end
     find('I6', 'line.stray', url, {feed_state, line_key(line)},
-         'the feed waits in a line ' .. (due and 'and stands in the schedule' or state == 'paused' and 'and is paused' or 'that it is not in'),
+         'the feed waits in a line ' .. (due and 'but is scheduled' or state == 'paused' and 'but is paused' or 'that does not list it'),
          changes)
   end
   local gate = gate_of(mine[11] or url)
   local stands = gate ~= line and zscore(line_key(gate), url)
   if stands then
-    find('I6', 'line.stray', url, {line_key(gate), feed_state}, 'the feed stands in a line that it does not wait in',
+    find('I6', 'line.stray', url, {line_key(gate), feed_state}, 'the feed is listed in a line in which it does not wait',
          {zrem(line_key(gate), url, stands)})
   end
   local locked = state == 'quarantined' or (state == 'paused' and mine[2] == 'quarantined')
   if locked and not since then
-    find('I14', 'quarantine.missing', url, {quarantine_key, feed_state}, 'the feed is quarantined, and not in the set of those that are',
+    find('I14', 'quarantine.missing', url, {quarantine_key, feed_state}, 'the feed is quarantined but missing from the set of quarantined feeds',
          {zadd(quarantine_key, url, false, mine[8] or text(now))})
   elseif since and not locked then
-    find('I14', 'quarantine.stray', url, {quarantine_key, feed_state}, 'in the set of quarantined feeds, and ' .. shown(state),
+    find('I14', 'quarantine.stray', url, {quarantine_key, feed_state}, 'in the set of quarantined feeds but ' .. shown(state),
          {zrem(quarantine_key, url, since)})
   end
   if mine[3] and mine[3] == mine[5] then
-    find('I7', 'claim.repeated', url, {feed_state}, 'claim ' .. shown(mine[3]) .. ' has been committed, and is held again',
+    find('I7', 'claim.repeated', url, {feed_state}, 'claim ' .. shown(mine[3]) .. ' was committed but is held again',
          {hdel(feed_state, 'claim', mine[3])})
   elseif mine[3] and not (string.match(mine[3], '^%x+:%d+%-%d+$') or string.match(mine[3], '^%x+:push%d+$')) then
-    find('I7', 'claim.malformed', url, {feed_state}, 'claim ' .. shown(mine[3]) .. ' is none',
+    find('I7', 'claim.malformed', url, {feed_state}, 'claim ' .. shown(mine[3]) .. ' is malformed',
          {hdel(feed_state, 'claim', mine[3])})
   elseif mine[3] and not tonumber(mine[4] or 'x') then
     find('I7', 'claim.due', url, {feed_state}, 'a claim is held, but claim_due is ' .. shown(mine[4]),
@@ -183,11 +183,11 @@ if first == '0' then
     find('I15', 'tombs.many', url, {tombs}, count_tombs .. ' tombstones, more than 20000', changes)
   end
   for _, guid in ipairs(redis.call('ZRANGEBYSCORE', tombs, '(' .. text(now + day), '(+inf', 'LIMIT', 0, 100)) do
-    find('I15', 'tomb.score', url, {tombs}, 'the tombstone of ' .. shown(guid) .. ' says that it left in the future',
+    find('I15', 'tomb.score', url, {tombs}, 'the tombstone of ' .. shown(guid) .. ' has a time in the future',
          {zadd(tombs, guid, redis.call('ZSCORE', tombs, guid), text(now))})
   end
   for _, guid in ipairs(redis.call('ZRANGEBYSCORE', tombs, '-inf', '(0', 'LIMIT', 0, 100)) do
-    find('I15', 'tomb.score', url, {tombs}, 'the tombstone of ' .. shown(guid) .. ' says that it left before 1970',
+    find('I15', 'tomb.score', url, {tombs}, 'the tombstone of ' .. shown(guid) .. ' has a time before 1970',
          {zadd(tombs, guid, redis.call('ZSCORE', tombs, guid), '+inf')})
   end
 end
@@ -210,7 +210,7 @@ for i = 1, #ids, 2 do
   bytes = bytes + (is and tonumber(is[8] or nil) or 0)
   if not is then
     find('I4', 'index.dangling', url, {sort, id},
-         exists and exists ~= 'none' and 'the entry is a ' .. exists .. ', not a hash' or 'the index holds ' .. shown(id) .. ', which is no entry',
+         exists and exists ~= 'none' and 'the entry is a ' .. exists .. ', not a hash' or 'the index lists ' .. shown(id) .. ', which is not an entry',
          {zrem(sort, id, score)})
   else
     local guid = is[2]
@@ -246,7 +246,7 @@ for i = 1, #ids, 2 do
         differ, first_that_differs = differ + 1, first_that_differs or id
       end
       if has_tombs and redis.call('ZSCORE', tombs, guid) then
-        find('I15', 'tomb.stored', url, {tombs, id}, 'guid ' .. shown(guid) .. ' is stored, and has a tombstone',
+        find('I15', 'tomb.stored', url, {tombs, id}, 'guid ' .. shown(guid) .. ' is stored but has a tombstone',
              {zrem(tombs, guid, redis.call('ZSCORE', tombs, guid))})
       end
       local timestamp, rev = whole(is[4]), whole(is[5])
@@ -258,10 +258,10 @@ for i = 1, #ids, 2 do
              place and {hset(id, 'timestamp', is[4], place)})
       elseif timestamp > (seen > 0 and seen or math.floor(now / 1000) + 60) then
         local most = text(seen > 0 and seen or math.floor(now / 1000))
-        find('I4', 'entry.future', url, {id, sort}, 'timestamp ' .. is[4] .. ' lies after the fetch at ' .. most,
+        find('I4', 'entry.future', url, {id, sort}, 'timestamp ' .. is[4] .. ' is later than the fetch at ' .. most,
              {hset(id, 'timestamp', is[4], most), zadd(sort, id, score, most)})
       elseif tonumber(score) ~= timestamp then
-        find('I4', 'index.score', url, {sort, id}, 'its place is ' .. score .. ', its timestamp ' .. is[4],
+        find('I4', 'index.score', url, {sort, id}, 'its score is ' .. score .. ', its timestamp ' .. is[4],
              {zadd(sort, id, score, is[4])})
       end
       local newer = stored - rank - (i + 1) / 2

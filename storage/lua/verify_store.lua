@@ -38,7 +38,7 @@ if what == 'types' then
     end
   end
   if redis.call('EXISTS', prefix .. 'none') == 1 then
-    find('I13', 'none', '', {prefix .. 'none'}, 'exists, which it never may (RELIABILITY L4)')
+    find('I13', 'none', '', {prefix .. 'none'}, 'exists but must not (RELIABILITY L4)')
   end
 elseif what == 'meta' then
   if redis.call('EXISTS', meta_key, feeds_key, signals_key) == 0 then return {findings} end  -- the store is empty
