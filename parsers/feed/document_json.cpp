@@ -144,22 +144,28 @@ void fields(JsonWriter& json, const Syndication& syndication) {
   put(json, "update_base", syndication.update_base);
 }
 
-void fields(JsonWriter& json, const ItunesCategory& category) {
-  put(json, "text", category.text);
-  if (category.categories.empty()) return;
-  json.begin_array("categories");  // the parser nests at most four levels
-  for (const ItunesCategory& inner : category.categories) {
+void fields(JsonWriter& json, const ItunesCategory& category);
+void fields(JsonWriter& json, const Itunes& itunes);
+void fields(JsonWriter& json, const Media::Attributes& attributes);
+void fields(JsonWriter& json, const Media& media);
+void fields(JsonWriter& json, const Geo& geo);
+
+template <class Value>
+void put_list(JsonWriter& json, std::string_view key, const std::vector<Value>& values) {
+  if (values.empty()) return;
+  json.begin_array(key);
+  for (const Value& value : values) {
     json.begin_object();
-    fields(json, inner);
+    fields(json, value);
     json.end_object();
   }
   json.end_array();
 }
 
-void fields(JsonWriter& json, const Itunes& itunes);
-void fields(JsonWriter& json, const Media::Attributes& attributes);
-void fields(JsonWriter& json, const Media& media);
-void fields(JsonWriter& json, const Geo& geo);
+void fields(JsonWriter& json, const ItunesCategory& category) {
+  put(json, "text", category.text);
+  put_list(json, "categories", category.categories);  // the parser nests at most four levels
+}
 
 template <class Value>
 void put_object(JsonWriter& json, std::string_view key, const Value& value) {
@@ -176,18 +182,6 @@ void put_object(JsonWriter& json, std::string_view key, const std::optional<Valu
 template <class Value>
 void put_object(JsonWriter& json, std::string_view key, const Rare<Value>& value) {
   if (value) put_object(json, key, *value);
-}
-
-template <class Value>
-void put_list(JsonWriter& json, std::string_view key, const std::vector<Value>& values) {
-  if (values.empty()) return;
-  json.begin_array(key);
-  for (const Value& value : values) {
-    json.begin_object();
-    fields(json, value);
-    json.end_object();
-  }
-  json.end_array();
 }
 
 void fields(JsonWriter& json, const Itunes& itunes) {
@@ -274,23 +268,12 @@ void fields(JsonWriter& json, const Media& media) {
   json.end_object();
 }
 
-void put_shape(JsonWriter& json, const Geo& geo) {
+void fields(JsonWriter& json, const Geo& geo) {
   put(json, "type", geo.type);
   if (!geo.coordinates.empty()) json.raw("coordinates", geo.coordinates);
   put(json, "srs_name", geo.srs_name);
   put(json, "srs_dimension", geo.srs_dimension);
-}
-
-void fields(JsonWriter& json, const Geo& geo) {
-  put_shape(json, geo);
-  if (geo.more.empty()) return;
-  json.begin_array("more");  // one level deep: the shapes in the list have no `more`
-  for (const Geo& other : geo.more) {
-    json.begin_object();
-    put_shape(json, other);
-    json.end_object();
-  }
-  json.end_array();
+  put_list(json, "more", geo.more);  // one level deep: the shapes in the list have no `more`
 }
 
 void put_elements(JsonWriter& json, const std::vector<const Element*>& elements);

@@ -459,56 +459,48 @@ std::string decode_base64(std::string_view raw) {
   return std::move(decoded.text);
 }
 
+namespace {
+
+/// The tables of one kind of target, by the document's vocabulary: its rows, then those of the other one.
+struct Tables {
+  ElementTable rss, atom;
+
+  Tables(std::span<const ElementRow> of_rss, std::span<const ElementRow> of_atom,
+         std::span<const ElementRow> of_modules)
+      : rss{{of_rss},
+            {rss_rows()},
+            {of_atom, Ns::atom, 10},
+            {atom_rows(), Ns::atom, 10},
+            {of_atom, Ns::core, 10},
+            {atom_rows(), Ns::core, 10},
+            {of_modules},
+            {module_rows()},
+            {itunes_rows()},
+            {media_rows()},
+            {geo_rows()}},
+        atom{{of_atom},
+             {atom_rows()},
+             {of_rss, Ns::rss, 10},
+             {rss_rows(), Ns::rss, 10},
+             {of_rss, Ns::core, 10},
+             {rss_rows(), Ns::core, 10},
+             {of_modules},
+             {module_rows()},
+             {itunes_rows()},
+             {media_rows()},
+             {geo_rows()}} {}
+};
+
+}  // namespace
+
 const ElementTable& feed_table(Ns vocabulary) {
-  static const ElementTable rss{{rss_feed_rows()},
-                                {rss_rows()},
-                                {atom_feed_rows(), Ns::atom, 10},
-                                {atom_rows(), Ns::atom, 10},
-                                {atom_feed_rows(), Ns::core, 10},
-                                {atom_rows(), Ns::core, 10},
-                                {module_feed_rows()},
-                                {module_rows()},
-                                {itunes_rows()},
-                                {media_rows()},
-                                {geo_rows()}};
-  static const ElementTable atom{{atom_feed_rows()},
-                                 {atom_rows()},
-                                 {rss_feed_rows(), Ns::rss, 10},
-                                 {rss_rows(), Ns::rss, 10},
-                                 {rss_feed_rows(), Ns::core, 10},
-                                 {rss_rows(), Ns::core, 10},
-                                 {module_feed_rows()},
-                                 {module_rows()},
-                                 {itunes_rows()},
-                                 {media_rows()},
-                                 {geo_rows()}};
-  return vocabulary == Ns::atom ? atom : rss;
+  static const Tables tables(rss_feed_rows(), atom_feed_rows(), module_feed_rows());
+  return vocabulary == Ns::atom ? tables.atom : tables.rss;
 }
 
 const ElementTable& entry_table(Ns vocabulary) {
-  static const ElementTable rss{{rss_entry_rows()},
-                                {rss_rows()},
-                                {atom_entry_rows(), Ns::atom, 10},
-                                {atom_rows(), Ns::atom, 10},
-                                {atom_entry_rows(), Ns::core, 10},
-                                {atom_rows(), Ns::core, 10},
-                                {module_entry_rows()},
-                                {module_rows()},
-                                {itunes_rows()},
-                                {media_rows()},
-                                {geo_rows()}};
-  static const ElementTable atom{{atom_entry_rows()},
-                                 {atom_rows()},
-                                 {rss_entry_rows(), Ns::rss, 10},
-                                 {rss_rows(), Ns::rss, 10},
-                                 {rss_entry_rows(), Ns::core, 10},
-                                 {rss_rows(), Ns::core, 10},
-                                 {module_entry_rows()},
-                                 {module_rows()},
-                                 {itunes_rows()},
-                                 {media_rows()},
-                                 {geo_rows()}};
-  return vocabulary == Ns::atom ? atom : rss;
+  static const Tables tables(rss_entry_rows(), atom_entry_rows(), module_entry_rows());
+  return vocabulary == Ns::atom ? tables.atom : tables.rss;
 }
 
 const ElementTable& source_table() {

@@ -41,8 +41,7 @@ json::array words_json(const std::vector<std::string>& words) {
 }
 
 /// Sorted, so that equal feeds give equal lines.
-json::array fields_json(ReplyView reply) {
-  Fields fields = reply.pairs();
+json::array fields_json(Fields fields) {
   std::sort(fields.begin(), fields.end());
   json::array array;
   for (const auto& [name, value] : fields) {
@@ -59,13 +58,7 @@ bool is_of_the_moment(std::string_view name) {
 json::array state_json(ReplyView reply) {
   Fields fields = reply.pairs();
   std::erase_if(fields, [](const auto& field) { return is_of_the_moment(field.first); });
-  std::sort(fields.begin(), fields.end());
-  json::array array;
-  for (const auto& [name, value] : fields) {
-    array.push_back(byte_text(name));
-    array.push_back(byte_text(value));
-  }
-  return array;
+  return fields_json(std::move(fields));
 }
 
 /// A stored notice with the archive name of its entry.
@@ -185,7 +178,7 @@ class Archive::Writer {
               {"due", score_text((*reply)[1].text())},
               {"quarantined", score_text((*reply)[2].text())},
               {"state", state_json((*reply)[3])},
-              {"feed", fields_json((*reply)[4])},
+              {"feed", fields_json((*reply)[4].pairs())},
               {"tombs", words_json((*reply)[5])}});
       } else if (now != stamp) {
         return false;
@@ -196,7 +189,7 @@ class Archive::Writer {
         tell({{"t", "entry"},
               {"id", row[0].text().substr(impl.keys.entries().size())},
               {"score", score_text(row[1].text())},
-              {"fields", fields_json(row[2])}});
+              {"fields", fields_json(row[2].pairs())}});
       }
       if (reply->size() - before < entries_per_step) break;
     }

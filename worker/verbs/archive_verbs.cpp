@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <span>
 #include <string>
-#include <sys/stat.h>
+#include <string_view>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -19,6 +19,7 @@
 #include "worker/base/system.hpp"
 #include "worker/cli/verb.hpp"
 #include "worker/egress/web_url.hpp"
+#include "worker/verbs/input_file.hpp"
 #include "worker/verbs/open_store.hpp"
 #include "worker/verbs/table.hpp"
 
@@ -69,47 +70,26 @@ class NewFile {
   UniqueFd file_;
 };
 
-/// Lines of a file. Reading of an overlong line stops at most one block past an archive's limit. Throws
-/// std::system_error.
+/// Lines of a file. Reading of an overlong line stops at most one block past an archive's limit.
 class Lines {
  public:
-  explicit Lines(const std::string& name) : name_(name) {
-    if (name != "-") file_ = UniqueFd(::open(name.c_str(), O_RDONLY | O_CLOEXEC));
-    if (name != "-" && !file_) fail();
-  }
+  explicit Lines(const std::string& name) : file_(name) {}
 
   bool next(std::string& line) {
     line.clear();
     for (;;) {
-      const std::string_view rest = std::string_view(block_.data(), filled_).substr(at_);
-      const std::size_t end = rest.find('\n');
-      line.append(rest.substr(0, end));
-      at_ = end == std::string_view::npos ? filled_ : at_ + end + 1;
+      const std::size_t end = rest_.find('\n');
+      line.append(rest_.substr(0, end));
+      rest_.remove_prefix(end == std::string_view::npos ? rest_.size() : end + 1);
       if (end != std::string_view::npos || line.size() > Archive::max_line) return true;
-      if (!fill()) return !line.empty();
+      rest_ = file_.next();
+      if (rest_.empty()) return !line.empty();
     }
   }
 
  private:
-  [[noreturn]] void fail() const {
-    throw std::system_error(errno, std::generic_category(), "cannot read " + (name_ == "-" ? "stdin" : name_));
-  }
-  bool fill() {
-    for (;;) {
-      const ssize_t got = ::read(file_ ? file_.get() : STDIN_FILENO, block_.data(), block_.size());
-      stop_if_interrupted();
-      if (got < 0 && errno == EINTR) continue;
-      if (got < 0) fail();
-      at_ = 0;
-      filled_ = static_cast<std::size_t>(got);
-      return got > 0;
-    }
-  }
-
-  std::string name_;
-  UniqueFd file_;
-  std::array<char, std::size_t{64} << 10> block_;
-  std::size_t at_ = 0, filled_ = 0;
+  InputFile file_;
+  std::string_view rest_;  // of its block
 };
 
 json::object row_of(std::string_view result, const ArchiveFigures& figures) {
@@ -201,7 +181,7 @@ int import(const OperationValues& given, const std::string& first, Lines& lines,
   return exits::done;
 }
 
-int import_store(const OperationValues& given, const Config& config, Terminal& terminal) try {
+int import_store(const OperationValues& given, const Config& config, Terminal& terminal) {
   note_interrupts();
   // Reject a file that is not an export before a store is created.
   Lines lines(given.text("FILE"));
@@ -211,8 +191,6 @@ int import_store(const OperationValues& given, const Config& config, Terminal& t
     throw VerbFailure{exits::bad_input, fmt::format("line 1 {}; nothing was written", visible(wrong))};
   return with_stores(store_import_verb(), given, config, terminal,
                      [&](std::span<const VerbContext> stores) { return import(given, first, lines, stores); });
-} catch (const std::system_error& error) {
-  throw VerbFailure{exits::bad_input, visible(error.what())};
 }
 
 void check_replace(const OperationValues& given) {
