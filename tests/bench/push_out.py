@@ -34,24 +34,12 @@ import threading
 import time
 
 import scale
-from scale import Store, cpu_of, free_port, program, until
+from scale import Store, cpu_of, finish, free_port, hold, judge, program, until
 
 tools = os.environ.get("PUSH_OUT_TOOLS", "build/release/tests/bench")
 latency_limit, fan_out_limit, apart_limit = 2000.0, 1.5, 1.03
 pace = 200  # posts a second
 tiny = False
-judged, broken = [], []
-
-
-def judge(name, value, limit, unit):
-    judged.append((name, value, limit, unit))
-
-
-def hold(is_so, what):
-    """Checks a condition that does not depend on time; failures are reported at the end, whatever the measure."""
-    if not is_so:
-        broken.append(what)
-        print(f"BROKEN: {what}", flush=True)
 
 
 def address_of(network, number):
@@ -386,15 +374,7 @@ def main():
     for name, measure in measures.items():
         if wanted.measure in (name, "all"):
             measure(200 if tiny else wanted.webhooks, 1 if tiny else wanted.rounds)
-    over = 0
-    if wanted.check:
-        print("\n| figure | measured | limit | |\n|---|---|---|---|")
-        for name, value, limit, unit in judged:
-            over += value > limit
-            print(f"| {name} | {value:.2f} {unit} | {limit:g} | {'over' if value > limit else 'within'} |")
-    for what in broken:
-        print(f"BROKEN: {what}", file=sys.stderr)
-    sys.exit(1 if broken or over else 0)
+    finish(wanted.check)
 
 
 if __name__ == "__main__":

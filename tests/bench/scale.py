@@ -71,6 +71,19 @@ def hold(is_so, what):
         print(f"BROKEN: {what}", flush=True)
 
 
+def finish(check):
+    """Ends the program: 1 if a condition did not hold or, with `check`, a figure is over its limit."""
+    over = 0
+    if check:
+        print("\n| figure | measured | limit | |\n|---|---|---|---|")
+        for name, value, limit, unit in judged:
+            over += value > limit
+            print(f"| {name} | {value:.2f} {unit} | {limit:g} | {'over' if value > limit else 'within'} |")
+    for what in broken:
+        print(f"BROKEN: {what}", file=sys.stderr)
+    sys.exit(1 if broken or over else 0)
+
+
 def free_port():
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
@@ -912,15 +925,7 @@ def main():
     for name, (measure, usual, small) in measures.items():
         if wanted.measure in (name, "all"):
             measure(wanted.counts or (small if tiny else usual), 1 if tiny else wanted.rounds)
-    over = 0
-    if wanted.check:
-        print("\n| figure | measured | limit | |\n|---|---|---|---|")
-        for name, value, limit, unit in judged:
-            over += value > limit
-            print(f"| {name} | {value:.2f} {unit} | {limit:g} | {'over' if value > limit else 'within'} |")
-    for what in broken:
-        print(f"BROKEN: {what}", file=sys.stderr)
-    sys.exit(1 if broken or over else 0)
+    finish(wanted.check)
 
 
 if __name__ == "__main__":

@@ -26,15 +26,7 @@ class ChannelIndex : public StoreTest {
   }
   void write(const std::string& url, const std::vector<EntryRecord>& posts, std::uint64_t keep = 5'000) {
     EXPECT_EQ(redis({"ZADD", "schedule", "XX", "1", url}), "0");
-    ClaimRequest request;
-    request.worker = worker_a;
-    request.request = ++requests;
-    request.only = {url};
-    request.max = 1;
-    request.host = {64, Milliseconds(0)};
-    const auto batch = Ingest(store).claim(request);
-    ASSERT_TRUE(batch && batch->claims.size() == 1);
-    Commit commit = plan(batch->claims[0], posts, Retention{.entries = keep, .hard_cap = keep, .strict = true});
+    Commit commit = plan(claim_of(url), posts, Retention{.entries = keep, .hard_cap = keep, .strict = true});
     send(commit);
   }
   static std::vector<EntryRecord> posts_of(int from, int count, std::int64_t first, std::int64_t step = 1) {

@@ -62,6 +62,18 @@ class StoreTest : public testing::Test {
     return batch.claims.empty() ? Claim() : batch.claims[0];
   }
 
+  Claim claim_of(const std::string& url) {
+    ClaimRequest request;
+    request.worker = worker_a;
+    request.request = ++requests;
+    request.only = {url};
+    request.max = 1;
+    request.host = {64, Milliseconds(0)};
+    const auto batch = Ingest(store).claim(request);
+    EXPECT_TRUE(batch && batch->claims.size() == 1) << url;
+    return batch && batch->claims.size() == 1 ? batch->claims[0] : Claim();
+  }
+
   /// Makes all feeds due, and lets feeds that wait for a host start.
   void make_all_due() {
     const auto feeds = Feeds(store).urls_after("", 10'000);

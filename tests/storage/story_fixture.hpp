@@ -27,16 +27,9 @@ class StoryTest : public StoreTest {
   void publish(const std::string& url, const std::vector<EntryRecord>& posts,
                Retention retention = {.entries = 100'000, .hard_cap = 100'000}) {
     add(url);
-    ClaimRequest request;
-    request.worker = worker_a;
-    request.request = ++requests;
-    request.only = {url};
-    request.max = 1;
-    request.host = {64, Milliseconds(0)};
-    const auto batch = Ingest(store).claim(request);
-    ASSERT_TRUE(batch && batch->claims.size() == 1) << url;
-    Commit commit = plan(batch->claims[0], posts, retention);
-    commit.next_due = batch->claims[0].now;
+    const Claim claim = claim_of(url);
+    Commit commit = plan(claim, posts, retention);
+    commit.next_due = claim.now;
     send(commit);
   }
 

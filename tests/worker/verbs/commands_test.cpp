@@ -26,6 +26,7 @@
 #include "storage/redis/redis_address.hpp"
 #include "storage/store/store.hpp"
 #include "tests/support/redis_server.hpp"
+#include "tests/worker/verbs/run_verb.hpp"
 #include "worker/base/posix_signals.hpp"
 #include "worker/verbs/table.hpp"
 #include "worker/verbs/verb_outputs.hpp"
@@ -37,42 +38,7 @@ using Words = std::vector<std::string>;
 
 const std::string feed_a = "http://a.example/feed.xml", feed_b = "http://b.example/feed.xml";
 
-/// Result of one run of the program.
-struct Outcome {
-  int exit = -1;
-  std::string out, err;
-};
-
-std::string content_of(int descriptor) {
-  std::string content;
-  std::array<char, 65536> block;
-  ::lseek(descriptor, 0, SEEK_SET);
-  for (ssize_t got; (got = ::read(descriptor, block.data(), block.size())) > 0;) {
-    content.append(block.data(), static_cast<std::size_t>(got));
-  }
-  ::close(descriptor);
-  return content;
-}
-
 const std::string nobody_fetches = "no worker runs on this Redis yet: feedmill run fetches them\n";
-
-/// Runs the program, from words to exit code, and captures its output.
-Outcome feedmill_says(const Words& words) {
-  const int out = memfd_create("out", MFD_CLOEXEC), err = memfd_create("err", MFD_CLOEXEC);
-  Outcome outcome;
-  {
-    const auto line = read_command_line(words, verb_groups());
-    TerminalOptions options = line.has_value() ? line->terminal : TerminalOptions{};
-    options.out = out;
-    options.err = err;
-    Terminal terminal(options);
-    outcome.exit = line.has_value() ? run_command(*line, terminal) : tell(line.error(), terminal);
-    terminal.flush();
-  }
-  outcome.out = content_of(out);
-  outcome.err = content_of(err);
-  return outcome;
-}
 
 std::vector<boost::json::object> rows(const std::string& text) {
   std::vector<boost::json::object> parsed;
@@ -104,7 +70,7 @@ class Commands : public testing::Test {
   Outcome feedmill_at(const std::string& url, Words words) {
     words.insert(words.end(), {"--config", config_.string()});
     ::setenv("FEEDMILL_REDIS_URL", url.c_str(), 1);
-    Outcome outcome = feedmill_says(words);
+    Outcome outcome = run_verb(words);
     ::unsetenv("FEEDMILL_REDIS_URL");
     return outcome;
   }
@@ -379,14 +345,14 @@ TEST_F(Commands, ListsLimitedFeedsInChosenColumns) {
 }
 
 TEST_F(Commands, HelpAndVersionAreVerbs) {
-  const Outcome help = feedmill_says({"help", "channel", "add"});
+  const Outcome help = run_verb({"help", "channel", "add"});
   EXPECT_EQ(help.exit, 0);
-  EXPECT_EQ(help.out, feedmill_says({"channel", "add", "-h"}).out);
-  EXPECT_EQ(feedmill_says({"help"}).out, feedmill_says({"-h"}).out);
-  const Outcome unknown = feedmill_says({"help", "rm"});
+  EXPECT_EQ(help.out, run_verb({"channel", "add", "-h"}).out);
+  EXPECT_EQ(run_verb({"help"}).out, run_verb({"-h"}).out);
+  const Outcome unknown = run_verb({"help", "rm"});
   EXPECT_EQ(unknown.exit, 64);
   EXPECT_NE(unknown.err.find("use feedmill remove URL..."), std::string::npos) << unknown.err;
-  EXPECT_EQ(feedmill_says({"version"}).out, feedmill_says({"-V"}).out);
+  EXPECT_EQ(run_verb({"version"}).out, run_verb({"-V"}).out);
 }
 
 TEST_F(Commands, ShowsAllThatIsKnownOfAFeed) {
@@ -754,11 +720,11 @@ TEST_F(Commands, RefreshesNothingWhenOneFeedIsUnknown) {
 }
 
 TEST_F(Commands, SayWhyTheStoreCannotBeUsed) {
-  const Outcome away = feedmill_says({"list", "--redis", "unix:///nowhere/redis.sock", "--config", config_.string()});
+  const Outcome away = run_verb({"list", "--redis", "unix:///nowhere/redis.sock", "--config", config_.string()});
   EXPECT_EQ(away.exit, 69);
   EXPECT_EQ(away.err.find("feedmill: list: "), 0U) << away.err;
   EXPECT_EQ(std::count(away.err.begin(), away.err.end(), '\n'), 1) << away.err;
-  const Outcome wrong = feedmill_says({"list", "--config", file("wrong.toml", "[redis]\nurll = \"x\"\n")});
+  const Outcome wrong = run_verb({"list", "--config", file("wrong.toml", "[redis]\nurll = \"x\"\n")});
   EXPECT_EQ(wrong.exit, 78);
   EXPECT_NE(wrong.err.find("redis.urll"), std::string::npos) << wrong.err;
 }
@@ -914,17 +880,17 @@ TEST(Parse, PrintsADocumentOrSaysWhyNot) {
   std::ofstream(good) << "<rss version=\"2.0\"><channel><title>T</title><item><link>/one</link></item></channel></rss>";
   std::ofstream(bad) << "no feed";
 
-  const Outcome read = feedmill_says({"parse", "--url", "http://a.example/feed", good});
+  const Outcome read = run_verb({"parse", "--url", "http://a.example/feed", good});
   EXPECT_EQ(read.exit, 0) << read.err;
   EXPECT_EQ(std::count(read.out.begin(), read.out.end(), '\n'), 1);
   EXPECT_EQ(text_of(boost::json::parse(read.out).as_object(), "format"), "rss20");
   EXPECT_NE(read.out.find("http://a.example/one"), std::string::npos) << read.out;
 
-  const Outcome refused = feedmill_says({"parse", bad});
+  const Outcome refused = run_verb({"parse", bad});
   EXPECT_EQ(refused.exit, 65);
   EXPECT_EQ(refused.out, "");
   EXPECT_EQ(std::count(refused.err.begin(), refused.err.end(), '\n'), 1);
-  EXPECT_EQ(feedmill_says({"parse", (directory / "absent").string()}).exit, 65);
+  EXPECT_EQ(run_verb({"parse", (directory / "absent").string()}).exit, 65);
 
   const auto answer = [](const std::string& request) {
     return boost::json::parse(answer_request(request)).as_object();
@@ -936,21 +902,21 @@ TEST(Parse, PrintsADocumentOrSaysWhyNot) {
 
   std::ofstream(good) << "<rss version=\"2.0\"><channel><title>T</title><item><title>a\xE2\x80\xAE</title>"
                          "<pubDate>\xE2\x80\xAEsoon</pubDate></item></channel></rss>";
-  const Outcome words = feedmill_says({"parse", "--explain", good});
+  const Outcome words = run_verb({"parse", "--explain", good});
   EXPECT_EQ(words.exit, 0) << words.err;
   EXPECT_EQ(words.out.substr(0, 14), "format: rss20,") << words.out;
   EXPECT_NE(words.out.find("kept as text only: entry 1 (\"\\u{202E}soon\")\n"), std::string::npos) << words.out;
-  const auto statements = rows(feedmill_says({"parse", "--explain", "--json", good}).out);
+  const auto statements = rows(run_verb({"parse", "--explain", "--json", good}).out);
   ASSERT_EQ(statements.size(), static_cast<std::size_t>(std::count(words.out.begin(), words.out.end(), '\n')));
   EXPECT_EQ(statements.at(0).at("schema"), 1);
   EXPECT_EQ(text_of(statements.at(0), "topic"), "format");
   EXPECT_EQ(text_of(answer(R"({"argv":["--explain",")" + good + "\"]}"), "out"), words.out);
-  EXPECT_EQ(feedmill_says({"parse", "--explain", bad}).exit, 65);
+  EXPECT_EQ(run_verb({"parse", "--explain", bad}).exit, 65);
   std::filesystem::remove_all(directory);
 }
 
 TEST(About, NamesVersions) {
-  const Outcome version = feedmill_says({"--version", "--json"});
+  const Outcome version = run_verb({"--version", "--json"});
   EXPECT_EQ(version.exit, 0);
   const auto row = rows(version.out).at(0);
   for (const char* const library : {"libcurl", "c-ares", "hiredis", "pugixml", "simdjson", "Boost"}) {

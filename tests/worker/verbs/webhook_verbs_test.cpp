@@ -17,6 +17,7 @@
 #include "storage/timelines/channels.hpp"
 #include "tests/support/http_server.hpp"
 #include "tests/support/redis_server.hpp"
+#include "tests/worker/verbs/run_verb.hpp"
 #include "worker/republish/webhook_message.hpp"
 #include "worker/verbs/commands.hpp"
 #include "worker/verbs/table.hpp"
@@ -31,17 +32,6 @@ using Words = std::vector<std::string>;
 const std::string hook = "https://192.0.2.1/hook?token=canary-in-url", feed = "https://example.org/feed.xml";
 const std::string nobody = "wh_" + std::string(26, 'a');
 
-std::string content_of(int descriptor) {
-  std::string content;
-  std::array<char, 65536> block{};
-  ::lseek(descriptor, 0, SEEK_SET);
-  for (ssize_t got = 0; (got = ::read(descriptor, block.data(), block.size())) > 0;) {
-    content.append(block.data(), static_cast<std::size_t>(got));
-  }
-  ::close(descriptor);
-  return content;
-}
-
 class WebhookVerbs : public testing::Test {
  protected:
   WebhookVerbs() : store({.url = server.url()}) {
@@ -50,29 +40,11 @@ class WebhookVerbs : public testing::Test {
         << "[egress]\nallow = [\"127.0.0.0/8:1024-65535\", \"192.0.2.0/24:80\", \"192.0.2.0/24:443\"]\n";
   }
 
-  struct Outcome {
-    int exit = -1;
-    std::string out, err;
-    json::object row() const { return json::parse(out.substr(0, out.find('\n'))).as_object(); }
-  };
-
   /// Runs the program, from words to exit code, and captures its output.
   Outcome feedmill(Words words) {
     words.insert(words.end(), {"--config", config.string()});
     ::setenv("FEEDMILL_REDIS_URL", server.url().c_str(), 1);  // contains a password
-    const int out = memfd_create("out", MFD_CLOEXEC), err = memfd_create("err", MFD_CLOEXEC);
-    Outcome outcome;
-    {
-      const auto line = read_command_line(words, verb_groups());
-      TerminalOptions options = line.has_value() ? line->terminal : TerminalOptions{};
-      options.out = out;
-      options.err = err;
-      Terminal terminal(options);
-      outcome.exit = line.has_value() ? run_command(*line, terminal) : tell(line.error(), terminal);
-      terminal.flush();
-    }
-    outcome.out = content_of(out);
-    outcome.err = content_of(err);
+    Outcome outcome = run_verb(words);
     ::unsetenv("FEEDMILL_REDIS_URL");
     return outcome;
   }
