@@ -218,7 +218,10 @@ constexpr Operation operations[] = {
 }  // namespace topic_operations
 
 OperationFamily topic_family() {
-  return {"topic", "Share feeds and channels at unguessable URLs", "Pushing out", false, topic_operations::operations};
+  return {.verb = "topic",
+          .about = "Share feeds and channels at unguessable URLs",
+          .group = "Pushing out",
+          .operations = topic_operations::operations};
 }
 
 }  // namespace feedmill

@@ -554,7 +554,11 @@ void note_without_push_out(Store& store, std::vector<std::string>& notes) {
 }
 
 OperationFamily webhook_family() {
-  return {"webhook", "Send events to webhooks as signed POSTs", "Pushing out", true, webhook_operations::operations};
+  return {.verb = "webhook",
+          .about = "Send events to webhooks as signed POSTs",
+          .group = "Pushing out",
+          .of_all = true,
+          .operations = webhook_operations::operations};
 }
 
 }  // namespace feedmill
