@@ -31,8 +31,11 @@ std::string which_alone(std::span<const VerbContext> stores) {
 }
 
 VerbFailure no_such_channel(const std::string& uid, std::span<const VerbContext> stores) {
+  const bool is_feed = uid.find("://") != std::string::npos;
   return {exits::no,
-          fmt::format("no such channel{}: {} (see feedmill channel list)", which_alone(stores), visible(uid))};
+          fmt::format("no such channel{}: {} ({})", which_alone(stores), visible(uid),
+                      is_feed ? "to take a feed out of a channel, use feedmill channel feeds CHANNEL --remove URL"
+                              : "see feedmill channel list")};
 }
 
 void tell_no_channels(std::span<const VerbContext> stores) {
@@ -124,16 +127,26 @@ int add_channels(const OperationValues& given, std::span<const VerbContext> stor
 
 int remove_channels(const OperationValues& given, std::span<const VerbContext> stores) {
   Terminal& terminal = stores.front().terminal;
+  const Deployment deployment = deployment_of(stores);
+  const ChannelsOfAll of_all(deployment);
   const std::vector<std::string> channels = given.texts("CHANNEL");
+  int code = exits::done;
+  for (const std::string& uid : channels) {
+    // An unknown name alone is tried: an interrupted deletion may have left data, which a repeated one removes.
+    if (channels.size() > 1 && !of_all.is_known(uid)) code = tell_missing(uid, stores);
+  }
+  if (code != exits::done) {
+    terminal.note("nothing was deleted");
+    return code;
+  }
   if (!given.truth("yes")) {
     const std::size_t number = channels.size();
     confirm(terminal, fmt::format("Delete {} channel{}?", number, number == 1 ? "" : "s"),
             "this deletes channels and their read marks; use --yes", "nothing was deleted");
   }
-  int code = exits::done;
   for (const std::string& uid : channels) {
     stop_if_interrupted();
-    if (ChannelsOfAll(deployment_of(stores)).remove(uid)) {
+    if (of_all.remove(uid)) {
       tell_result("removed", uid, terminal);
     } else {
       code = tell_missing(uid, stores);

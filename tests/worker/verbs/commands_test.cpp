@@ -307,6 +307,19 @@ TEST_F(Commands, RemovesOnlyWhenToldTo) {
   EXPECT_FALSE(Entries(store_).get("Entry:1")->has_value());
 }
 
+TEST_F(Commands, RemovesNoChannelIfOneOfSeveralIsUnknown) {
+  ASSERT_EQ(feedmill({"channel", "add", "anna/news"}).exit, 0);
+  ASSERT_EQ(feedmill({"add", feed_a, "--channel", "anna/news"}).exit, 0);
+  const Outcome refused = feedmill({"channel", "remove", "anna/news", feed_a, "--yes"});
+  EXPECT_EQ(refused.exit, 1);
+  EXPECT_EQ(refused.out, "");
+  EXPECT_NE(refused.err.find("use feedmill channel feeds CHANNEL --remove URL"), std::string::npos) << refused.err;
+  EXPECT_NE(refused.err.find("nothing was deleted"), std::string::npos) << refused.err;
+  EXPECT_NE(feedmill({"channel", "feeds", "anna/news"}).out.find(feed_a), std::string::npos);
+  EXPECT_EQ(feedmill({"channel", "remove", "anna/news", "--yes"}).exit, 0);
+  EXPECT_EQ(feedmill({"channel", "remove", "anna/news", "--yes"}).exit, 1);
+}
+
 TEST_F(Commands, ListsRequestedFeeds) {
   feedmill({"add", feed_a, feed_b});
   publish(feed_a, {"one", "two"});
