@@ -39,6 +39,8 @@ std::string_view unfit_text_name(std::string_view name) {
 std::string_view unfit_new_channel(std::string_view uid) {
   if (const std::string_view unfit = unfit_text_name(uid); !unfit.empty()) return unfit;
   if (is_blank(uid)) return "it is blank";
+  if (uid.find("://") != uid.npos)
+    return "it is a URL; to put a feed into a channel, use feedmill channel feeds CHANNEL --add URL";
   const std::size_t slash = uid.find('/');
   const bool in_halves = slash != std::string_view::npos;
   if (in_halves && is_blank(uid.substr(0, slash))) return "the user before its slash is missing";

@@ -20,7 +20,7 @@ namespace feedmill {
 std::string_view unfit_name(std::string_view name);
 /// Like unfit_name(), for a name to be stored: it must also be UTF-8, because JSON and OPML contain it.
 std::string_view unfit_text_name(std::string_view name);
-/// Like unfit_text_name(), for a new channel: neither it nor a part of USER/NAME may be blank.
+/// Like unfit_text_name(), for a new channel: neither it nor a part of USER/NAME may be blank, and it is not a URL.
 std::string_view unfit_new_channel(std::string_view uid);
 /// Like unfit_text_name(), for a user with new channels: no slash, because USER/NAME is a channel.
 std::string_view unfit_new_user(std::string_view user);

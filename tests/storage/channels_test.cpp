@@ -277,7 +277,7 @@ TEST(ChannelNames, AreWholeWhereTheyAreMade) {
   for (const char* const good : {"news", "anna/news", "anna/Tech/TCP/IP", "Nächste Woche/ü", "a//b", " a"}) {
     EXPECT_EQ(unfit_new_channel(good), "") << good;
   }
-  for (const char* const bad : {"", " ", "/", "a/", "/a", "a/ ", " /a", "\xff", "a\nb"}) {
+  for (const char* const bad : {"", " ", "/", "a/", "/a", "a/ ", " /a", "\xff", "a\nb", "https://a.example/f"}) {
     EXPECT_NE(unfit_new_channel(bad), "") << bad;
   }
   for (const char* const good : {"anna", "_operator", "anna@example.org", "topic:x"}) {
