@@ -29,6 +29,12 @@ std::vector<std::string_view> choices(const Option& option) {
 
 constexpr std::array<std::string_view, 3> color_modes = {"auto", "always", "never"};
 
+/// Whether only verbs that fetch, and verbs that show the configuration, use the option.
+bool is_of_worker(const Option& option) {
+  return std::ranges::any_of(std::array<std::string_view, 3>{"worker.", "retention.", "admin."},
+                             [&](std::string_view section) { return option.key.starts_with(section); });
+}
+
 /// The tree of verbs. CLI11 fills `chosen_` and the members of `line_` while it parses.
 class Tree {
  public:
@@ -67,6 +73,7 @@ class Tree {
     }
     if (version_) choose("version");
     if (chosen_ == nullptr) return NoCommand{exits::usage, help(), true};
+    if (std::string unused = unused_option(); !unused.empty()) return NoCommand{exits::usage, unused + hint(), false};
     if (quiet_ && verbose_) return NoCommand{exits::usage, "-q and -v exclude each other", false};
     if (!line_.flags.contains("log.level") && quiet_) line_.flags["log.level"] = "error";
     if (!line_.flags.contains("log.level") && verbose_) line_.flags["log.level"] = "debug";
@@ -176,6 +183,15 @@ class Tree {
     const std::string extra = extras.empty() ? "--" : extras.front();
     if (extra.size() > 1 && extra.front() == '-') return unknown_flag(tree_, path(), extra);
     return fmt::format("{}unexpected argument \"{}\"{}", verb_name(), visible(extra), hint());
+  }
+
+  /// The error for a flag that the chosen verb would ignore; "" if there is none.
+  std::string unused_option() const {
+    for (const Option& option : option_table()) {
+      if (is_of_worker(option) && line_.flags.contains(option.key) && chosen_->verb.uses_only_stores())
+        return unused_flag(chosen_->verb.name, option);
+    }
+    return {};
   }
 
   void choose(std::string_view name) {

@@ -223,6 +223,10 @@ constexpr std::array answers{
                     "feeds are listed in the order of their URLs; sort the output with sort, or jq and --json"},
     AnsweredGuesses{"entries", "--unread --channel --user --category",
                     "use feedmill channel timeline CHANNEL for the posts of a channel"},
+    AnsweredGuesses{
+        "expire", "--keep --retention --max-entries --keep-entries",
+        "to delete all but the N newest entries, use --limit N; to keep N from now on, use feedmill set URL "
+        "keep=N"},
     AnsweredGuesses{"export", "-o --output --out --file --opml -f", to_stdout},
     AnsweredGuesses{"export", "--format", "it writes OPML; with --json, JSON lines"},
     AnsweredGuesses{"import", "--category --tag --folder --group --channel",

@@ -317,4 +317,11 @@ std::string unknown_flag(const CommandNode& tree, std::string_view path, std::st
   return start + did_you_mean(std::string_view(flag).substr(2), names, "--") + hint;
 }
 
+std::string unused_flag(std::string_view path, const Option& option) {
+  const std::string_view answer = answer_to(path, option.flag);
+  return fmt::format(
+      "{}: {} has no effect here; {}", path, option.flag,
+      answer.empty() ? fmt::format("it sets {} of a worker: feedmill run {}", option.key, option.flag) : answer);
+}
+
 }  // namespace feedmill

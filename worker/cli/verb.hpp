@@ -67,6 +67,7 @@ struct VerbRow {
   bool is_of_deployment = false;   ///< any partition can answer
   /// Whether to run it in each partition if it names no feed and no entry; null: never.
   bool (*is_of_each)(const OperationValues& given) = nullptr;
+  bool fetches = false;  ///< may fetch in this process, with the options of a worker
   /// A null operation: the row is only a heading.
   std::variant<const Operation*, RunAlone, RunUnconfigured, RunConfigured, RunWorker, RunInStore, RunInStores> run{};
 
@@ -74,6 +75,8 @@ struct VerbRow {
   const Operation* operation() const;
   /// Whether it only groups other verbs.
   bool is_heading() const { return std::holds_alternative<const Operation*>(run) && operation() == nullptr; }
+  /// Whether it only uses a store, so that options of the worker have no effect.
+  bool uses_only_stores() const;
   /// Whether it changes or removes stored data without further flags, or after asking.
   bool changes_something() const;
 };

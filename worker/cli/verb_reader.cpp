@@ -50,6 +50,11 @@ const Operation* VerbRow::operation() const {
   return its == nullptr ? nullptr : *its;
 }
 
+bool VerbRow::uses_only_stores() const {
+  return !fetches && (operation() != nullptr || std::holds_alternative<RunInStore>(run) ||
+                      std::holds_alternative<RunInStores>(run));
+}
+
 bool VerbRow::changes_something() const {
   if (const Operation* const its = operation()) return its->access == Operation::Access::change;
   const bool in_store = std::holds_alternative<RunInStore>(run) || std::holds_alternative<RunInStores>(run);

@@ -295,6 +295,7 @@ VerbRow add_verb() {
           .fields = taken,
           .check = check_add,
           .use = use_of_add,
+          .fetches = true,
           .run = add_new_feeds};
 }
 

@@ -402,6 +402,7 @@ VerbRow refresh_verb() {
           .exits = "1 when a fetch failed or a named feed is paused, 75 when one was postponed",
           .fields = taken,
           .is_of_each = always,
+          .fetches = true,
           .run = refresh_feeds};
 }
 

@@ -175,6 +175,7 @@ VerbRow trace_verb() {
               "fetching it",
           .fields = taken,
           .check = check_live,
+          .fetches = true,
           .run = trace_refresh};
 }
 

@@ -205,8 +205,25 @@ INSTANTIATE_TEST_SUITE_P(
                   {"plan", "--days", "366"},
                   "plan: --days: \"366\" is not a number from 1 to 365 (see feedmill plan -h)"},
         WrongCase{"NearVerb", {"docter"}, "unknown verb \"docter\", did you mean doctor? (see feedmill -h)"},
+        WrongCase{"UnusedFlag",
+                  {"list", "--lanes", "7"},
+                  "list: --lanes has no effect here; it sets worker.lanes of a worker: feedmill run --lanes (see "
+                  "feedmill list -h)"},
+        WrongCase{"UnusedFlagThatMeansAnother",
+                  {"--keep", "2", "expire", "http://a.example/", "--yes"},
+                  "expire: --keep has no effect here; to delete all but the N newest entries, use --limit N; to keep N "
+                  "from now on, use feedmill set URL keep=N (see feedmill expire -h)"},
         WrongCase{"QuietAndVerbose", {"list", "-q", "-v"}, "-q and -v exclude each other"}),
     [](const auto& test) { return test.param.name; });
+
+TEST(CommandLine, VerbsThatFetchTakeOptionsOfTheWorker) {
+  for (const char* const verb : {"run", "refresh", "trace", "plan", "doctor", "config"}) {
+    Words words{verb, "--lanes", "7"};
+    if (words[0] == "trace" || words[0] == "refresh") words.emplace_back("http://a.example/");
+    if (words[0] == "config") words.emplace_back("show");
+    EXPECT_EQ(line(words).flags.at("worker.lanes"), "7") << verb;
+  }
+}
 
 TEST(CommandLine, RejectsNamesThatCannotBeWritten) {
   const std::string url = "http://a.example/";
