@@ -249,7 +249,7 @@ std::vector<std::pair<std::string, std::string>> explain_lines(const Explained& 
   std::vector<std::pair<std::string, std::string>> lines;
   lines.emplace_back("state", state_text(record, now));
   if (!state.last.detail.empty()) lines.emplace_back("detail", state.last.detail);
-  const std::string remedy = state.state == "paused" ? "" : remedy_words(state.last.error, record.feed_url);
+  const std::string remedy = state.state == "paused" ? "" : remedy_words(record);
   if (!remedy.empty()) lines.emplace_back("do", remedy);
   lines.emplace_back("next", next_text(record, host, now, numbers));
   lines.emplace_back("why", why_text(record, now));

@@ -74,6 +74,9 @@ std::string shell_word(std::string_view text);
 /// contain the feed's URL.
 std::string remedy_words(std::string_view reason, std::string_view feed_url);
 
+/// The remedy for a feed's last failure, which also depends on its settings and the failure's detail.
+std::string remedy_words(const FeedRecord& record);
+
 // Formats a due time and its inputs for people (HTTP §11).
 
 /// "3 200": digits in groups of three.

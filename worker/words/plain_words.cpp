@@ -14,6 +14,7 @@
 #include "storage/redis/utf8.hpp"
 #include "worker/base/redact.hpp"
 #include "worker/base/units.hpp"
+#include "worker/config/feed_settings.hpp"
 #include "worker/words/explanation.hpp"
 #include "worker/words/moments.hpp"
 
@@ -230,8 +231,11 @@ std::string remedy_words(std::string_view reason, std::string_view url) {
         feed_url);
   }
   if (reason == "parse.not_a_feed")
-    return fmt::format("The URL is a web page, not a feed: feedmill discover {} lists the feeds it links to.",
-                       feed_url);
+    return fmt::format(
+        "The document is not a feed. feedmill check {0} shows the whole answer; if the feed has moved: feedmill move "
+        "{0} "
+        "NEW.",
+        feed_url);
   if (starts("dns.")) return "Check the name servers; feedmill doctor tests them.";
   if (reason == "limit.body") return "It is larger than fetch.max_body, which can be raised to at most 64MiB.";
   if (reason == "limit.header") return "Its server sends too large a header; the publisher must fix this.";
@@ -241,6 +245,20 @@ std::string remedy_words(std::string_view reason, std::string_view url) {
     return "Its server uses an unsupported or repeated Content-Encoding; the publisher must fix this: gzip, br and "
            "zstd are supported.";
   return "";
+}
+
+std::string remedy_words(const FeedRecord& record) {
+  const FeedState& state = record.state;
+  const std::string auth = read_settings(state.settings).auth, url = shell_word(redact(record.feed_url));
+  if (state.last.error == "status.auth" && !auth.empty()) {
+    return fmt::format(
+        "Correct the secret of auth={}. If it is new in the configuration, reload the workers (SIGHUP). Then: feedmill "
+        "refresh {}.",
+        auth, url);
+  }
+  if (state.last.error == "parse.not_a_feed" && state.last.detail == "an HTML page")
+    return fmt::format("The URL is a web page, not a feed: feedmill discover {} lists the feeds it links to.", url);
+  return remedy_words(state.last.error, record.feed_url);
 }
 
 namespace {

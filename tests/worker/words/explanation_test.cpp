@@ -107,7 +107,7 @@ TEST(Explain, NamesWhatToDoAboutAFailure) {
            {"status.forbidden", "fetch.contact"},
            {"status.not_found", "feedmill discover"},
            {"status.gone", "marks it gone if this persists for a day; then: feedmill remove"},
-           {"parse.not_a_feed", "The URL is a web page, not a feed"},
+           {"parse.not_a_feed", "feedmill check 'https://"},
            {"limit.body", "larger than fetch.max_body"},
            {"limit.header", "too large a header"},
            {"limit.ratio", "compression ratio is suspiciously high"},
@@ -115,8 +115,21 @@ TEST(Explain, NamesWhatToDoAboutAFailure) {
     record.state.last.error = reason;
     EXPECT_NE(text(record, {"example.org", {}, {}}).find(remedy), std::string::npos) << reason;
   }
+  record.state.last.error = "parse.not_a_feed";
+  record.state.last.detail = "an HTML page";
+  EXPECT_NE(text(record, {"example.org", {}, {}}).find("The URL is a web page, not a feed"), std::string::npos);
   record.state.last.error = "status.server";  // waiting is the only remedy
   EXPECT_EQ(text(record, {"example.org", {}, {}}).find("do  "), std::string::npos);
+}
+
+TEST(Explain, DoesNotAdviseToSetALoginThatIsSet) {
+  FeedRecord record = record_of_the_specification();
+  record.state.last.error = "status.auth";
+  EXPECT_NE(text(record, {"example.org", {}, {}}).find(" auth="), std::string::npos);
+  record.state.settings = R"({"auth":"news"})";
+  const std::string shown = text(record, {"example.org", {}, {}});
+  EXPECT_NE(shown.find("Correct the secret of auth=news."), std::string::npos) << shown;
+  EXPECT_EQ(shown.find("feedmill set"), std::string::npos) << shown;
 }
 
 // SECURITY K1
