@@ -13,7 +13,7 @@ constexpr std::array guessed_verbs{
     VerbGuesses{"run", "start serve server daemon worker up launch begin boot exec"},
     VerbGuesses{"list", "ls ps get find search feed feeds subscription subscriptions"},
     VerbGuesses{"show", "get info inspect describe view cat display details detail status feed"},
-    VerbGuesses{"refresh", "fetch update poll pull sync crawl force"},
+    VerbGuesses{"refresh", "fetch update poll pull sync crawl force download"},
     VerbGuesses{"set", "edit update change configure modify patch tune settings"},
     VerbGuesses{"pause", "disable suspend mute freeze mask hold"},
     VerbGuesses{"resume", "enable unpause unmute unmask continue unfreeze"},
@@ -25,7 +25,7 @@ constexpr std::array guessed_verbs{
     VerbGuesses{"entries", "posts post items articles news history"},
     VerbGuesses{"entry", "entries post posts item items article articles get"},
     VerbGuesses{"entry put", "add create edit update set change write"},
-    VerbGuesses{"expire", "trim prune clean cleanup gc"},
+    VerbGuesses{"expire", "trim prune"},
     VerbGuesses{"tail", "events event follow watch monitor stream listen"},
     // Users
     VerbGuesses{"channel", "channels category categories folder folders tag tags group groups"},
@@ -53,14 +53,14 @@ constexpr std::array guessed_verbs{
     VerbGuesses{"explain", "why reason schedule next"},
     VerbGuesses{"trace", "debug"},
     VerbGuesses{"check", "test validate lint probe try"},
-    VerbGuesses{"discover", "search find detect autodiscover scan lookup"},
+    VerbGuesses{"discover", "detect autodiscover scan lookup"},
     VerbGuesses{"parse", "convert decode"},
     VerbGuesses{"plan", "simulate schedule forecast estimate"},
     // Operation
     VerbGuesses{"doctor", "diagnose diagnostics troubleshoot diag"},
     VerbGuesses{"health", "ping healthcheck healthz ready readyz alive is-active"},
     VerbGuesses{"top", "watch monitor dashboard status htop ps"},
-    VerbGuesses{"stats", "status stat statistics metrics figures info ps workers summary"},
+    VerbGuesses{"stats", "status stat statistics figures info ps workers summary"},
     VerbGuesses{"notices", "alerts alert warnings errors problems failures"},
     VerbGuesses{"verify", "fsck repair fix integrity"},
     VerbGuesses{"where", "locate which partition"},
@@ -102,13 +102,13 @@ constexpr std::array guessed_flags{
     // Of several verbs
     FlagGuesses{"--yes", "-y --force -f --assume-yes --no-confirm --confirm --no-prompt --non-interactive"},
     FlagGuesses{"--dry-run", "-n --dry --dryrun --simulate --preview --check --test --what-if"},
-    FlagGuesses{"--limit", "-n --max --count --lines --number --num --head --page-size --per-page --max-count"},
+    FlagGuesses{"--limit", "-n --max --count --lines --number --num --head --page-size --per-page --max-count --last"},
     FlagGuesses{"--columns", "--fields --field --column --cols --select -C"},
     FlagGuesses{"--header", "--headers --heading --with-header --head"},
     FlagGuesses{"--before", "--offset --after --cursor --page --from --until --older"},
     FlagGuesses{"--all", "-a -A --every --everything"},
     FlagGuesses{"--type", "--types --event --events --event-type --kind --filter -t"},
-    FlagGuesses{"--user", "-u --username --owner --for"},
+    FlagGuesses{"--user", "-u --username --owner --for --channel"},
     FlagGuesses{"--channel",
                 "--user --tag --tags --category --categories --category-id --folder --folders --group "
                 "--label --channels -t"},
@@ -127,7 +127,7 @@ constexpr std::array guessed_flags{
     FlagGuesses{"--guid", "--id"},
     FlagGuesses{"--feed", "--url --feeds"},
     FlagGuesses{"--text", "--content --plain --full"},
-    FlagGuesses{"--from", "--since --start --after --from-beginning -n --lines --limit"},
+    FlagGuesses{"--age", "--older-than --older --days --max-age --since"},
     FlagGuesses{"--words", "--word --keyword --keywords --search --query"},
     FlagGuesses{"--at-once", "--concurrency --parallel"},
     FlagGuesses{"--name", "--title --label"},
@@ -164,7 +164,7 @@ constexpr std::array answers{
     AnsweredGuesses{"", "restart",
                     "stop the worker (Ctrl-C) and use feedmill run again, or systemctl restart feedmill; for most "
                     "options, SIGHUP reloads the configuration without a restart"},
-    AnsweredGuesses{"", "reload",
+    AnsweredGuesses{"", "reload apply",
                     "a worker reloads its configuration at SIGHUP (systemctl reload feedmill); to fetch feeds again, "
                     "use feedmill refresh [URL...]"},
     AnsweredGuesses{"", "logs log journal",
@@ -173,6 +173,42 @@ constexpr std::array answers{
     AnsweredGuesses{"", "init setup",
                     "there is nothing to set up: use feedmill add URL..., then feedmill run; the options are in "
                     "feedmill config show"},
+    AnsweredGuesses{"", "purge",
+                    "to delete old posts of a feed, use feedmill expire URL; to remove feeds and everything stored for "
+                    "them, use feedmill remove URL..."},
+    AnsweredGuesses{"", "clear reset flush wipe",
+                    "to fetch a feed now, use feedmill refresh URL; to delete the notices for operators, use feedmill "
+                    "notices --clear; no verb empties the store"},
+    AnsweredGuesses{"", "gc clean cleanup vacuum",
+                    "each refresh trims its feed (retention.entries, retention.age); to trim a feed now, use feedmill "
+                    "expire URL"},
+    AnsweredGuesses{"", "read",
+                    "to list the posts of a feed, use feedmill entries URL; to mark entries read, use feedmill channel "
+                    "read CHANNEL ID...; to mark notices read, use feedmill notify read USER ID..."},
+    AnsweredGuesses{
+        "", "search find",
+        "to list feeds, use feedmill list; to list the feeds of a web page, use feedmill discover URL; to be "
+        "notified of new posts with certain words, use feedmill notify rules USER --words WORDS"},
+    AnsweredGuesses{"", "subscribe", "use feedmill add URL...; for a user, feedmill add URL... --channel USER/NAME"},
+    AnsweredGuesses{"", "failed failing broken", "use feedmill list --state failing"},
+    AnsweredGuesses{"", "queue due", "use feedmill list --due, or feedmill plan"},
+    AnsweredGuesses{"", "undo revert rollback", "to undo a move, use feedmill move URL --undo"},
+    AnsweredGuesses{"", "sanitise sanitize resanitise resanitize", "use feedmill verify --resanitise"},
+    AnsweredGuesses{
+        "", "upgrade migrate",
+        "install the new version and restart the workers: the first one migrates the store; to copy a store "
+        "to another Redis, use feedmill store export and feedmill store import"},
+    AnsweredGuesses{
+        "", "metrics prometheus",
+        "a worker serves metrics for Prometheus at /metrics of admin.listen; for people, use feedmill stats"},
+    AnsweredGuesses{"", "token tokens", "tokens of the API are sections [api.token.NAME] of the configuration file"},
+    AnsweredGuesses{"", "redis-cli redis",
+                    "use redis-cli with redis.url, which feedmill config show names; the socket of a private server is "
+                    "in server.json in store.data_dir"},
+    AnsweredGuesses{"", "URL", "for one feed, use feedmill show URL, feedmill entries URL or feedmill explain URL"},
+    AnsweredGuesses{"", "ID", "for one post, use feedmill entry ID"},
+    AnsweredGuesses{"", "CHANNEL", "expected no channel; the verbs for channels are in feedmill channel -h"},
+    AnsweredGuesses{"", "FILE", "to add the feeds of a list, use feedmill import FILE"},
     AnsweredGuesses{"", "users user",
                     "users are the first part of their channels' names: use feedmill channel list --user USER, and "
                     "feedmill channel add USER/NAME"},
@@ -217,11 +253,20 @@ constexpr std::array answers{
                     "use feedmill channel read CHANNEL ID, or feedmill channel unread CHANNEL ID"},
     AnsweredGuesses{"entry", "text content body", "use feedmill entry ID --text"},
     AnsweredGuesses{"list", "--all -a -A", "feedmill list lists all feeds"},
-    AnsweredGuesses{"list", "--user --channel --category --folder --tag --group",
+    AnsweredGuesses{
+        "list", "WORD",
+        "to list some feeds, use --state STATE or --host HOST; to list the channels of a user, use feedmill "
+        "channel list --user USER"},
+    AnsweredGuesses{"list", "--search --grep --since",
+                    "to list some feeds, use --state STATE or --host HOST; else search the output with grep"},
+    AnsweredGuesses{"list", "--unread", "use feedmill channel unread-count for the unread posts of channels"},
+    AnsweredGuesses{"list", "CHANNEL --user --channel --category --folder --tag --group",
                     "use feedmill channel feeds CHANNEL for the feeds of a channel"},
     AnsweredGuesses{"list", "--sort --order --sort-by --reverse -r",
                     "feeds are listed in the order of their URLs; sort the output with sort, or jq and --json"},
-    AnsweredGuesses{"entries", "--unread --channel --user --category",
+    AnsweredGuesses{"entries", "--since --newer-than --from",
+                    "the newest are listed first: use --limit N, and --before SCORE:ID for older ones"},
+    AnsweredGuesses{"entries", "CHANNEL --unread --channel --user --category",
                     "use feedmill channel timeline CHANNEL for the posts of a channel"},
     AnsweredGuesses{
         "expire", "--keep --retention --max-entries --keep-entries",
@@ -231,6 +276,40 @@ constexpr std::array answers{
     AnsweredGuesses{"export", "--format", "it writes OPML; with --json, JSON lines"},
     AnsweredGuesses{"import", "--category --tag --folder --group --channel",
                     "the folders of the list become channels with --user USER"},
+    AnsweredGuesses{"import", "URL", "to import a list from the web, use curl -sSf URL | feedmill import -"},
+    AnsweredGuesses{"parse", "URL", "to read the document at a URL, use feedmill check URL"},
+    AnsweredGuesses{"entry", "URL", "use feedmill entries URL for the posts of a feed"},
+    AnsweredGuesses{"move", "CHANNEL", "to put a feed into a channel, use feedmill channel feeds CHANNEL --add URL"},
+    AnsweredGuesses{"add", "--file --input", "to add the feeds of a list, use feedmill import FILE"},
+    AnsweredGuesses{"add", "--force --no-check", "to add a URL unchecked, use echo URL | feedmill import -"},
+    AnsweredGuesses{"set", "NAME=VALUE",
+                    "the feed's URL must precede NAME=VALUE; options of the worker are set in the configuration file: "
+                    "feedmill config show"},
+    AnsweredGuesses{
+        "set", "title= name=",
+        "a feed has its publisher's title; feedmill add URL --channel CHANNEL --title TEXT gives it another "
+        "one in a channel; feedmill set -h lists the keys, as keep=N"},
+    AnsweredGuesses{"notices", "WORD", "use feedmill notify list USER for the notices of a user"},
+    AnsweredGuesses{"notify", "WORD", "use feedmill notify list USER for the notices of a user"},
+    AnsweredGuesses{"pause", "--all -a",
+                    "to fetch no feed, stop the workers, or run them with --no-ingest; feedmill list lists the URLs"},
+    AnsweredGuesses{"refresh", "--now", "it fetches now; even after a very recent fetch, use --ignore-floor"},
+    AnsweredGuesses{"expire", "--all -a",
+                    "it trims one feed; retention.entries and retention.age in the configuration trim all"},
+    AnsweredGuesses{"run", "--no-push --no-push-out --no-webhooks", "it pushes out only with --push-out"},
+    AnsweredGuesses{"verify", "--all --dry-run -n --check",
+                    "it checks all feeds and changes nothing; --feed URL selects feeds, and --repair repairs"},
+    AnsweredGuesses{"doctor", "--fix --repair",
+                    "it names a remedy for each finding; to repair the store, use feedmill verify --repair"},
+    AnsweredGuesses{"webhook add", "--secret --key",
+                    "feedmill makes the secret and prints it once; feedmill webhook rotate ID makes another one"},
+    AnsweredGuesses{"config", "path file",
+                    "feedmill config show --origin shows where each value comes from; --config FILE names the file"},
+    AnsweredGuesses{"tail", "--since --start --after --from-beginning -n --lines --limit",
+                    "use --from ID: an event's id, 0 for all that are stored, or a time in milliseconds, as of date "
+                    "+%s%3N"},
+    AnsweredGuesses{"tail", "URL CHANNEL --feed --channel --url",
+                    "it prints the events of all feeds; to choose some, filter the output of feedmill tail --json"},
     AnsweredGuesses{"tail", "-f --follow -F", "feedmill tail follows until Ctrl-C, without a flag"},
     AnsweredGuesses{"config", "set init edit create generate unset",
                     "options are set in the configuration file, by FEEDMILL_… variables or flags; feedmill config show "

@@ -24,8 +24,9 @@ std::span<const FlagGuesses> flag_guesses();
 
 /// Words or flags that no single name of ours replaces, and the answer.
 struct AnsweredGuesses {
-  std::string_view verb;    ///< where they are typed: a verb or a heading; "" = without one
-  std::string_view words;   ///< separated by spaces
+  std::string_view verb;  ///< where they are typed: a verb or a heading; "" = without one
+  /// Separated by spaces; as arguments also "title=" for NAME=VALUE, and kinds of values: URL, ID, CHANNEL, FILE, WORD.
+  std::string_view words;
   std::string_view answer;  ///< follows "unknown verb "stop": "
 };
 std::span<const AnsweredGuesses> answered_guesses();

@@ -8,6 +8,7 @@
 #include <fmt/ranges.h>
 
 #include "parsers/text/strings.hpp"
+#include "storage/records/stored_entry.hpp"
 #include "worker/base/terminal.hpp"
 #include "worker/cli/guesses.hpp"
 #include "worker/config/config.hpp"
@@ -16,7 +17,7 @@ namespace feedmill {
 namespace {
 
 constexpr std::size_t longest_word = 40;  // of a typing error
-constexpr std::size_t most_answers = 4;
+constexpr std::size_t most_answers = 4, most_words = 4;
 
 /// A verb and its words; "" for the program itself.
 struct VerbPlace {
@@ -174,11 +175,11 @@ std::string did_you_mean(std::string_view word, const std::vector<KnownName>& na
   return nearest == nullptr ? std::string() : fmt::format(", did you mean {}{}?", dashes, nearest->name);
 }
 
-/// Words that are neither flags nor their values, up to the first unknown flag; at most 3.
+/// Words that are neither flags nor their values, up to the first unknown flag; at most `most_words`.
 std::vector<std::string> words_of(const CommandNode& tree, std::span<const std::string> arguments) {
   std::vector<std::string> words;
   const CommandNode* verb = &tree;
-  for (std::size_t i = 0; i < arguments.size() && words.size() < 3; ++i) {
+  for (std::size_t i = 0; i < arguments.size() && words.size() < most_words; ++i) {
     const std::string& argument = arguments[i];
     if (argument.size() < 2 || argument.front() != '-') {
       words.push_back(argument);
@@ -196,6 +197,52 @@ std::vector<std::string> words_of(const CommandNode& tree, std::span<const std::
     if (!flag->value.empty() && name == argument) ++i;
   }
   return words;
+}
+
+/// What a word looks like, by the name of an argument; "WORD" = anything else.
+std::string_view shape_of(std::string_view word) {
+  if (word.find("://") != word.npos) return "URL";
+  if (is_entry_id(word) && word.find(':') != word.npos) return "ID";
+  if (word.find('=') != word.npos) return "NAME=VALUE";
+  if (word.ends_with(".opml")) return "FILE";
+  const std::size_t slash = word.find('/');
+  const bool is_channel = slash != word.npos && slash > 0 && word.find('.') > slash;
+  return is_channel ? "CHANNEL" : "WORD";
+}
+
+/// The error for the verb's `index`th argument if it looks like another kind of value than the one expected.
+std::string misfit(const VerbPlace& place, std::size_t index, const std::string& argument) {
+  const auto& arguments = place.node->arguments;
+  const bool is_many = !arguments.empty() && arguments.back().many;
+  const bool is_extra = index >= arguments.size() && !is_many;
+  const std::string_view expected = is_extra ? "" : arguments[std::min(index, arguments.size() - 1)].name;
+  const std::string_view shape = shape_of(argument);
+  const std::string key = argument.substr(0, argument.find('=') + 1);
+  const std::string& shown = shape == "NAME=VALUE" ? key : argument;  // the value may be a secret
+  const std::string start = fmt::format("{}: unexpected argument \"{}\"", place.path, visible(shown));
+  const bool wants_url = expected == "URL" || expected == "NEW";
+  const bool is_wrong = is_extra || (wants_url && shape != "URL" && shape != "WORD") ||
+                        (shape == "URL" && (expected == "ID" || expected == "FILE"));
+  const auto flags_that = [&](const auto& take_it) {
+    std::vector<std::string> right;
+    for (const CommandFlag& flag : place.node->flags) {
+      if (take_it(flag)) right.push_back(flag.names.back() + " " + flag.value);
+    }
+    return right.empty() ? std::string() : fmt::format("{}: use {}", start, fmt::join(right, " or "));
+  };
+  if (is_extra) {
+    const auto names_it = [&](const CommandFlag& flag) {
+      return std::ranges::find(flag.values.words, argument) != flag.values.words.end();
+    };
+    if (std::string text = flags_that(names_it); !text.empty()) return text;
+  }
+  const std::string_view own = answer_to(place.path, is_wrong ? shape : std::string_view(key));
+  if (!own.empty()) return fmt::format("{}: {}", start, own);
+  if (!is_wrong || expected == "FILE") return {};
+  const auto takes_it = [&](const CommandFlag& flag) { return flag.value == (shape == "WORD" ? "USER" : shape); };
+  if (std::string text = flags_that(takes_it); !text.empty()) return text;
+  const std::string_view answer = answer_to("", shape);
+  return answer.empty() ? std::string() : fmt::format("{}: {}", start, answer);
 }
 
 /// The error for `words`, which begin with an unknown verb of `group`.
@@ -234,6 +281,8 @@ std::string unknown_verb(const CommandNode& tree, const VerbPlace& group, const 
     all += " " + verb.name;
   }
   std::string likely = did_you_mean(word, names);
+  if (likely.empty()) answer = answer_to(group.path, shape_of(word));
+  if (!answer.empty()) return fmt::format("{}: {}", start, answer);
   if (likely.empty() && !group.path.empty()) likely = "; verbs:" + all;
   return fmt::format("{}{} (see feedmill {}{}-h)", start, likely, group.path, group.path.empty() ? "" : " ");
 }
@@ -286,13 +335,21 @@ std::string misnamed_verb(const CommandNode& tree, std::span<const std::string> 
   if (words.empty()) return {};
   const CommandNode* const verb = verb_named(tree, words.front());
   if (verb == nullptr) return unknown_verb(tree, root, words);
-  if (words.size() < 2 || verb_named(*verb, words[1]) != nullptr) return {};
-  const VerbPlace place = below(root, *verb);
-  if (verb->verbs.empty()) return misplaced_word(tree, place, words[1]);
-  const std::string next = lower(words[1]);
-  const bool may_be_value =
-      !verb->arguments.empty() && meant_in(tree, place, next).empty() && answer_to(place.path, next).empty();
-  return may_be_value ? std::string() : unknown_verb(tree, place, {words.begin() + 1, words.end()});
+  if (words.size() < 2) return {};
+  VerbPlace place = below(root, *verb);
+  std::size_t first = 1;
+  std::string wrong;
+  if (const CommandNode* const lower_verb = verb_named(*verb, words[1]); lower_verb != nullptr) {
+    place = below(place, *lower_verb);
+    first = 2;
+  } else if (verb->verbs.empty()) {
+    wrong = misplaced_word(tree, place, words[1]);
+  } else if (const std::string next = lower(words[1]);
+             verb->arguments.empty() || !meant_in(tree, place, next).empty() || !answer_to(place.path, next).empty()) {
+    return unknown_verb(tree, place, {words.begin() + 1, words.end()});
+  }
+  for (std::size_t i = first; i < words.size() && wrong.empty(); ++i) wrong = misfit(place, i - first, words[i]);
+  return wrong;
 }
 
 std::string unknown_flag(const CommandNode& tree, std::string_view path, std::string_view typed) {

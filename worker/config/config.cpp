@@ -584,7 +584,8 @@ std::string_view nearest_name(std::string_view name, std::span<const std::string
   std::string_view nearest;
   std::size_t least = std::max<std::size_t>(2, name.size() / 3) + 1;
   for (const auto candidate : names) {
-    const std::size_t errors = typing_errors(name, candidate);
+    const bool is_start = name.size() > 3 && candidate.starts_with(name);
+    const std::size_t errors = is_start ? 1 : typing_errors(name, candidate);
     if (errors >= least) continue;
     least = errors;
     nearest = candidate;

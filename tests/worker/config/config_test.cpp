@@ -658,6 +658,7 @@ TEST(NearestName, ForgivesTypingErrors) {
   EXPECT_EQ(nearest_name("ad", names), "add");
   EXPECT_EQ(nearest_name("entrys", names), "entries");
   EXPECT_EQ(nearest_name("something", names), "");
+  EXPECT_EQ(nearest_name("refr", names), "refresh") << "a name's beginning";
 }
 
 TEST_F(ConfigTest, WhatWorkersShouldShareLeavesOutSecretsPathsAndAddresses) {
