@@ -26,6 +26,10 @@ struct MemoryUse {
   double saved_by_packing() const {
     return post_bytes > packed_post_bytes ? (post_bytes - packed_post_bytes) / post_bytes : 0;
   }
+  /// Whether a store of so many feeds should be packed: a tenth of the memory of 10,000 posts or more.
+  bool is_worth_packing(std::uint64_t stored_feeds) const {
+    return posts_a_feed * static_cast<double>(stored_feeds) >= 10'000 && saved_by_packing() >= 0.1;
+  }
 };
 
 /// Measures these feeds and 6 posts of each with MEMORY USAGE: about 30 commands a feed, pipelined; reads no texts.

@@ -145,22 +145,24 @@ void judge_store(const Status& status, const StoreStatus& store, std::vector<Con
     if (!store.stream.lags(group)) continue;
     found.push_back(
         {Weight::warning,
-         fmt::format("Signal reader “{}” lags by {}.", group.name, span_text(store.stream.now - *group.oldest)),
+         fmt::format("Consumer “{}” lags by {}.", group.name, span_text(store.stream.now - *group.oldest)),
          group.name == own_group
              ? "Check that a worker runs with worker.deliver=true."
              : fmt::format("Check that it runs. If it is unused: XGROUP DESTROY stream:signals {}", group.name),
          ""});
   }
-  if (const double saved = store.memory.saved_by_packing(); store.memory.posts > 0 && saved >= worth_packing) {
-    found.push_back({Weight::note, fmt::format("Redis could store posts in {:.0f} % less memory.", 100 * saved),
-                     "Set hash-max-listpack-value, as feedmill doctor says.", ""});
+  if (store.memory.is_worth_packing(store.fleet.feeds)) {
+    found.push_back(
+        {Weight::note,
+         fmt::format("Redis could store posts in {:.0f} % less memory.", 100 * store.memory.saved_by_packing()),
+         "Set hash-max-listpack-value, as feedmill doctor says.", ""});
   }
   if (store.stream.hard_limit > 0 && store.stream.records * 2 > store.stream.hard_limit) {
     found.push_back(
         {Weight::warning,
          fmt::format("The signal stream is {:.0f} % full: beyond its limit, the oldest signals are dropped unread.",
                      percent(store.stream.records, store.stream.hard_limit)),
-         "Start the lagging readers, remove unused groups, or raise signals.max_len.", ""});
+         "Start the lagging consumers, remove unused groups, or raise signals.max_len.", ""});
   }
   if (const auto never_read = feeds_in(store.fleet, "never_read"); never_read > 0) {
     const bool many = never_read * 20 >= store.fleet.feeds;

@@ -154,11 +154,10 @@ inline constexpr std::string_view remedy_of_full_server =
     "raise its maxmemory (for a private server, MemoryMax= or the container's limit), or keep fewer entries "
     "(retention.entries)";
 
-/// For a server that stores posts as hash tables, and the share of their memory above which it is worth saving.
+/// Remedy for a server that stores posts as hash tables.
 inline constexpr std::string_view remedy_of_loose_posts =
     "set hash-max-listpack-value 65536 and hash-max-listpack-entries 128 in the server's configuration and restart it; "
     "they apply to all hashes of that server";
-inline constexpr double worth_packing = 0.1;
 
 /// The exit code and the remedy for an error of the store (OPERATIONS §1).
 VerbFailure failure_of(const StoreError& error);

@@ -407,10 +407,10 @@ std::vector<Finding> check_server(const ServerFacts& facts, Milliseconds here) {
   return findings;
 }
 
-Finding check_packing(const MemoryUse& use) {
+Finding check_packing(const MemoryUse& use, std::uint64_t stored_feeds) {
   const double saved = use.saved_by_packing();
   if (use.posts == 0) return ok("redis packing", "no posts to measure");
-  if (saved < worth_packing) return ok("redis packing", "posts are stored compactly");
+  if (!use.is_worth_packing(stored_feeds)) return ok("redis packing", "posts are stored compactly, or are few");
   return {"redis packing", Verdict::warn,
           fmt::format("a post takes {}; in compact form {:.0f} % less",
                       bytes_text(static_cast<std::uint64_t>(use.post_bytes)), 100 * saved),

@@ -72,7 +72,7 @@ struct FeedServer {
 std::vector<Finding> check_feed_servers(const std::vector<FeedServer>& asked, std::size_t all);
 
 /// Whether the server stores posts compactly, judging by measured ones (PERFORMANCE F8).
-Finding check_packing(const MemoryUse& use);
+Finding check_packing(const MemoryUse& use, std::uint64_t stored_feeds);
 
 /// Writes, disk, memory, role and clock of the server; `here`: our clock in unix milliseconds.
 std::vector<Finding> check_server(const ServerFacts& facts, Milliseconds here);

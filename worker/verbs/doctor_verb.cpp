@@ -317,10 +317,12 @@ std::string check_feeds(const Config& config, Store& store, const ServerFacts& f
   std::string name(usual_name);
   CrowdedHosts crowded(plan_options(config, facts.now, 1));
   FeedSample sample;
+  std::uint64_t stored = 0;
   FeedServers servers(config);
   over_all_feeds(store, [&](const auto& page) {
     for (const std::optional<FeedRecord>& record : or_fail(Feeds(store).records(page))) {
       if (!record) continue;
+      ++stored;
       crowded.count(record->feed_url);
       sample.add(record->feed_url);
       std::string host = host_of(record->feed_url);
@@ -337,7 +339,7 @@ std::string check_feeds(const Config& config, Store& store, const ServerFacts& f
       }
     });
   }
-  report.tell(check_packing(or_fail(memory_use(store, sample.urls()))));
+  report.tell(check_packing(or_fail(memory_use(store, sample.urls())), stored));
   report.tell(check_hosts(crowded.unfit(), crowded.hosts()));
   report.tell(check_feed_servers(servers.look(), servers.size()));
   return name;
