@@ -133,7 +133,8 @@ OperationOutcome add(const OperationContext& context, const OperationValues& giv
   outcome.made = is_present ? "" : "/topics";
   if (context.public_url.empty())
     outcome.notes.emplace_back("not reachable from outside: set push_out.public_url and push_out.listen");
-  outcome.notes.emplace_back("anyone with these URLs can read it");
+  else
+    outcome.notes.emplace_back("anyone with these URLs can read it");
   note_without_push_out(context.store, outcome.notes);
   return outcome;
 }

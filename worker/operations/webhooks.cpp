@@ -220,9 +220,11 @@ class PrivateFeeds {
   /// The note that counts private feeds; "" without any. `where`: "in its channels".
   std::string note(std::string_view where) const {
     if (private_ == 0) return {};
-    return fmt::format("{} of {}{} feed{} {} {} private: no events of {} are sent without \"private\"; {}: {}",
-                       private_, is_full() ? "the first " : "", examined_, examined_ == 1 ? "" : "s", where,
-                       private_ == 1 ? "is" : "are", private_ == 1 ? "it" : "them", redact(first_), why_not_);
+    return fmt::format(
+        "{} of {}{} feed{} {} {} private: no events of {} are sent without \"private\" (--private, private=yes); {}: "
+        "{}",
+        private_, is_full() ? "the first " : "", examined_, examined_ == 1 ? "" : "s", where,
+        private_ == 1 ? "is" : "are", private_ == 1 ? "it" : "them", redact(first_), why_not_);
   }
 
  private:
@@ -276,7 +278,8 @@ void check_filter(Store& store, const Subscriber& webhook, std::vector<std::stri
     }
     const Republishing republishing = republishing_of(*records[i]);
     if (!webhook.with_private && !republishing.allowed)
-      note(fmt::format("no events of {} are sent without \"private\": {}", feed, republishing.why_not));
+      note(fmt::format("no events of {} are sent without \"private\" (--private, private=yes): {}", feed,
+                       republishing.why_not));
   }
   PrivateFeeds others(store);
   for (const std::string& uid : webhook.filter.channels) {

@@ -145,9 +145,9 @@ TEST_F(WebhookVerbs, RejectUnknownFeedsAndNoteUndeliveredEvents) {
   EXPECT_EQ(added.err.find("no events of"), std::string::npos) << added.err;
   const Outcome closed = feedmill({"webhook", "set", id, "feed=" + secret_feed, "channel=nobody/yet"});
   EXPECT_EQ(closed.exit, 0) << closed.err;
-  EXPECT_NE(
-      closed.err.find("no events of https://example.org/feed.xml?token=<redacted> are sent without \"private\": "),
-      std::string::npos)
+  EXPECT_NE(closed.err.find("no events of https://example.org/feed.xml?token=<redacted> are sent without \"private\" "
+                            "(--private, private=yes): "),
+            std::string::npos)
       << closed.err;
   EXPECT_NE(closed.err.find("no channel nobody/yet yet"), std::string::npos) << closed.err;
   const Outcome open = feedmill({"webhook", "set", id, "private=yes"});
