@@ -204,7 +204,7 @@ const FeedSetting setting_table[] = {
     setting<&FeedSettings::texts, read_texts, show_texts>(
         "texts", "entries or all", "newest entries that keep content and summary, instead of retention.texts"),
     setting<&FeedSettings::backfill, read_count<1, 100'000>, as_number>(
-        "backfill", "entries", "entries to read from older pages at the first fetch, and to keep"),
+        "backfill", "entries", "entries to read from older pages at the first fetch, and to keep at least"),
     setting<&FeedSettings::interval_min, read_interval, show_interval>("interval_min", "duration", "minimum interval"),
     setting<&FeedSettings::interval_max, read_interval, show_interval>(
         "interval_max", "duration", "maximum interval, except for Retry-After; at least 10min"),

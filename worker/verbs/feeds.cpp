@@ -282,9 +282,10 @@ VerbRow add_verb() {
                    "Only show what would be added, whether it may be fetched, and which settings would apply; still "
                    "starts a private server if needed"),
       fields::option("--keep", "N", "Entries to keep for each feed (default: retention.entries)"),
-      fields::option("--backfill", "N",
-                     "Read older pages, if the feed has any, until there are N entries, and keep that many (at most "
-                     "retention.hard_cap)"),
+      fields::option(
+          "--backfill", "N",
+          "Read older pages, if the feed has any, until there are N entries, and keep at least that many (at most "
+          "retention.hard_cap)"),
       fields::option("--interval-min", "DURATION", "Never fetch more often: 15min 24h 7d"),
       fields::option("--policy", "NAME", "The [egress.policy] of the configuration to apply"),
       fields::option("--auth", "NAME", "The [feed_auth] of the configuration to send, or a login: OWNER/NAME")};
