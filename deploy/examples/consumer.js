@@ -7,13 +7,12 @@
 //
 // The result is stored in the same Redis as the stream, so handling an event and acknowledging it are one transaction:
 // it happens once or not at all. Events delivered earlier and not acknowledged are read first.
-const { createClient } = require('redis');
-
 const [url, target] = process.argv.slice(2);
 if (process.argv.length !== 4 || !/^rediss?:\/\//.test(url)) {
   console.error('usage: consumer.js REDIS_URL KEY');
   process.exit(1);
 }
+const { createClient } = require('redis');
 const stream = 'stream:signals', group = 'example-node', consumer = 'one';
 
 function apply(transaction, event) {
@@ -41,16 +40,17 @@ async function follow(client) {
 }
 
 async function main() {
-  for (;;) {
+  for (let wait = 200;; wait = Math.min(2 * wait, 10000)) {
     const client = createClient({ url, socket: { reconnectStrategy: false } });
     client.on('error', () => {}); // reported below
     try {
       await client.connect();
+      wait = 200;
       await follow(client);
     } catch (error) {
       console.error('Redis is away:', error.message);
       await client.disconnect().catch(() => {});
-      await new Promise((resume) => setTimeout(resume, 200));
+      await new Promise((resume) => setTimeout(resume, wait));
     }
   }
 }
