@@ -67,14 +67,14 @@ class Commands : public testing::Test {
   }
 
   /// The URL has a password, so it is passed in the environment.
-  Outcome feedmill_at(const std::string& url, Words words) {
+  VerbRun feedmill_at(const std::string& url, Words words) {
     words.insert(words.end(), {"--config", config_.string()});
     ::setenv("FEEDMILL_REDIS_URL", url.c_str(), 1);
-    Outcome outcome = run_verb(words);
+    VerbRun outcome = run_verb(words);
     ::unsetenv("FEEDMILL_REDIS_URL");
     return outcome;
   }
-  Outcome feedmill(Words words) { return feedmill_at(server_.url(), std::move(words)); }
+  VerbRun feedmill(Words words) { return feedmill_at(server_.url(), std::move(words)); }
 
   std::string file(const std::string& name, const std::string& content) {
     const std::filesystem::path path = server_.directory() / name;
@@ -143,7 +143,7 @@ class Commands : public testing::Test {
 
 TEST_F(Commands, TellUnderWhichNameTheyFailed) {
   const auto told = [&](const Words& words, const std::string& text) {
-    const Outcome outcome = feedmill(words);
+    const VerbRun outcome = feedmill(words);
     EXPECT_EQ(outcome.err.find("feedmill: " + text), 0U) << outcome.err;
   };
   const std::string list = file("urls.txt", feed_a + "\n");
@@ -156,12 +156,12 @@ TEST_F(Commands, TellUnderWhichNameTheyFailed) {
 }
 
 TEST_F(Commands, AddsFeedsOnce) {
-  const Outcome first =
+  const VerbRun first =
       feedmill({"add", "HTTP://A.example/feed.xml", feed_b, feed_b, "--keep", "7", "--interval-min", "90min"});
   EXPECT_EQ(first.exit, 0);
   EXPECT_EQ(first.out, "added " + feed_a + "\nadded " + feed_b + "\n");
   EXPECT_EQ(record(feed_a).state.settings, R"({"keep":7,"interval_min":5400})");
-  const Outcome second = feedmill({"add", feed_a, "--json"});
+  const VerbRun second = feedmill({"add", feed_a, "--json"});
   EXPECT_EQ(second.exit, 0);
   ASSERT_EQ(rows(second.out).size(), 1U);
   EXPECT_EQ(text_of(rows(second.out)[0], "result"), "present");
@@ -169,20 +169,20 @@ TEST_F(Commands, AddsFeedsOnce) {
 
 TEST_F(Commands, SetsWhatHoldsForAFeed) {
   feedmill({"add", feed_a});
-  const Outcome dry = feedmill({"set", feed_a, "keep=7", "--dry-run"});
+  const VerbRun dry = feedmill({"set", feed_a, "keep=7", "--dry-run"});
   EXPECT_EQ(dry.out, "would set " + feed_a + " keep=7\n");
   EXPECT_EQ(record(feed_a).state.settings, "");
-  const Outcome set = feedmill({"set", "HTTP://A.example/feed.xml", "keep=7", "interval_min=90min", "header.X-A=a b"});
+  const VerbRun set = feedmill({"set", "HTTP://A.example/feed.xml", "keep=7", "interval_min=90min", "header.X-A=a b"});
   EXPECT_EQ(set.exit, 0);
   EXPECT_EQ(set.out, "set " + feed_a + " keep=7 interval_min=90min header.X-A=a b\n");
   EXPECT_EQ(record(feed_a).state.settings, R"({"keep":7,"interval_min":5400,"headers":{"X-A":"a b"}})");
-  const Outcome shown = feedmill({"show", feed_a});
+  const VerbRun shown = feedmill({"show", feed_a});
   EXPECT_NE(shown.out.find("keep=7 interval_min=90min header.X-A=a b"), std::string::npos) << shown.out;
-  const Outcome less = feedmill({"set", feed_a, "interval_min=", "header.x-a=", "html_policy=raw", "--json"});
+  const VerbRun less = feedmill({"set", feed_a, "interval_min=", "header.x-a=", "html_policy=raw", "--json"});
   ASSERT_EQ(rows(less.out).size(), 1U);
   EXPECT_EQ(text_of(rows(less.out)[0], "result"), "set");
   EXPECT_EQ(text_of(rows(less.out)[0], "settings"), R"({"keep":7,"html_policy":"raw"})");
-  const Outcome none = feedmill({"set", feed_a, "keep=", "html_policy="});
+  const VerbRun none = feedmill({"set", feed_a, "keep=", "html_policy="});
   EXPECT_EQ(none.out, "set " + feed_a + "\n");
   EXPECT_EQ(record(feed_a).state.settings, "");
 }
@@ -202,7 +202,7 @@ TEST_F(Commands, SetsNothingWhenSomethingIsWrong) {
                          {"add", feed_b, "--auth", "nobody"},
                          {"add", feed_b, "--interval-min", "15"}};
   for (const Words& words : wrong) {
-    const Outcome outcome = feedmill(words);
+    const VerbRun outcome = feedmill(words);
     EXPECT_EQ(outcome.exit, 64) << testing::PrintToString(words);
     EXPECT_EQ(outcome.out, "") << testing::PrintToString(words);
     EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
@@ -212,17 +212,17 @@ TEST_F(Commands, SetsNothingWhenSomethingIsWrong) {
   EXPECT_EQ(Feeds(store_).urls_after("", 10'000)->size(), 1U);
   EXPECT_EQ(feedmill({"set", feed_b, "keep=7"}).exit, 1) << "no such feed";
   EXPECT_EQ(feedmill({"set", "a.example", "keep=7"}).exit, 65);
-  const Outcome unknown = feedmill({"set", feed_a, "nonsense=1"});
+  const VerbRun unknown = feedmill({"set", feed_a, "nonsense=1"});
   EXPECT_NE(unknown.err.find("keep keep_age keep_bytes texts backfill interval_min"), std::string::npos) << unknown.err;
 }
 
 TEST_F(Commands, SetsOnlyNamesThatAreConfigured) {
   file("feedmill.toml", "[feed_auth.news]\nheader = \"X-Key\"\nvalue_file = \"" + file("key", "c4nary") +
                             "\"\norigin = \"http://a.example\"\n[egress.policy.intranet]\nallow = [\"10.0.0.0/8\"]\n");
-  const Outcome added = feedmill({"add", feed_a, feed_b, "--auth", "news", "--policy", "intranet"});
+  const VerbRun added = feedmill({"add", feed_a, feed_b, "--auth", "news", "--policy", "intranet"});
   EXPECT_EQ(added.exit, 0) << added.err;
   EXPECT_EQ(record(feed_a).state.settings, R"({"auth":"news","policy":"intranet"})");
-  const Outcome other = feedmill({"set", feed_b, "auth=weather"});
+  const VerbRun other = feedmill({"set", feed_b, "auth=weather"});
   EXPECT_EQ(other.exit, 64);
   EXPECT_NE(other.err.find("defined: news"), std::string::npos) << other.err;
   // A name no longer in the configuration does not block other changes.
@@ -233,7 +233,7 @@ TEST_F(Commands, SetsOnlyNamesThatAreConfigured) {
 
 TEST_F(Commands, SetsNoIntervalThatWouldBeIgnored) {
   feedmill({"add", feed_a});
-  const Outcome set = feedmill({"set", feed_a, "interval_max=5min"});
+  const VerbRun set = feedmill({"set", feed_a, "interval_max=5min"});
   EXPECT_EQ(set.exit, 64);
   EXPECT_NE(set.err.find("interval_max: at least 10min, the minimum unless egress.allow opens the server"),
             std::string::npos)
@@ -250,7 +250,7 @@ TEST_F(Commands, SaysWhenASecretWouldGoNowhere) {
   file("feedmill.toml", "[feed_auth.news]\nheader = \"X-Key\"\nvalue_file = \"" + file("key", "c4nary") +
                             "\"\norigin = \"http://a.example\"\n");
   feedmill({"add", feed_a, feed_b});
-  const auto warned = [](const Outcome& outcome) {
+  const auto warned = [](const VerbRun& outcome) {
     return outcome.err.find("has another origin") != std::string::npos;
   };
   EXPECT_FALSE(warned(feedmill({"set", feed_a, "auth=news"})));
@@ -265,15 +265,15 @@ TEST_F(Commands, PausesAndResumesFeeds) {
   EXPECT_EQ(record(feed_a).state.state, "new") << "nothing half-done";
   EXPECT_EQ(feedmill({"pause", feed_a}).out, "paused " + feed_a + "\n");
   EXPECT_EQ(feedmill({"pause", feed_a, feed_b}).out, "paused already " + feed_a + "\npaused " + feed_b + "\n");
-  const Outcome shown = feedmill({"show", feed_a});
+  const VerbRun shown = feedmill({"show", feed_a});
   EXPECT_NE(shown.out.find("paused"), std::string::npos) << shown.out;
   EXPECT_EQ(shown.out.find("due"), std::string::npos) << shown.out;
   EXPECT_EQ(rows(feedmill({"list", "--state", "paused", "--json"}).out).size(), 2U);
-  const Outcome refreshed = feedmill({"refresh", feed_a});
+  const VerbRun refreshed = feedmill({"refresh", feed_a});
   EXPECT_EQ(refreshed.exit, 1) << refreshed.err;
   EXPECT_EQ(refreshed.out, "paused " + feed_a + ": use feedmill resume\n");
   EXPECT_EQ(feedmill({"resume", feed_a, "--dry-run"}).out, "would resume " + feed_a + "\n");
-  const Outcome resumed = feedmill({"resume", feed_a, feed_b, "--json"});
+  const VerbRun resumed = feedmill({"resume", feed_a, feed_b, "--json"});
   ASSERT_EQ(rows(resumed.out).size(), 2U) << resumed.out << resumed.err;
   EXPECT_EQ(text_of(rows(resumed.out)[1], "result"), "resumed");
   EXPECT_NE(text_of(rows(resumed.out)[1], "due"), "null");
@@ -284,7 +284,7 @@ TEST_F(Commands, PausesAndResumesFeeds) {
 }
 
 TEST_F(Commands, AddsNothingWhenOneAddressIsWrong) {
-  const Outcome outcome =
+  const VerbRun outcome =
       feedmill({"add", feed_a, "example.org/feed", "ftp://a.example/", "http://user:secret@a.example/"});
   EXPECT_EQ(outcome.exit, 65);
   EXPECT_EQ(outcome.out, "");
@@ -297,9 +297,9 @@ TEST_F(Commands, RemovesOnlyWhenToldTo) {
   feedmill({"add", feed_a, feed_b});
   publish(feed_a, {"one"});
   EXPECT_EQ(feedmill({"remove", feed_a}).exit, 64) << "not asked for on a terminal";
-  const Outcome dry = feedmill({"remove", feed_a, "--dry-run"});
+  const VerbRun dry = feedmill({"remove", feed_a, "--dry-run"});
   EXPECT_EQ(dry.out, "would remove " + feed_a + "\n");
-  const Outcome unknown = feedmill({"remove", feed_a, "http://c.example/", "--yes"});
+  const VerbRun unknown = feedmill({"remove", feed_a, "http://c.example/", "--yes"});
   EXPECT_EQ(unknown.exit, 1);
   EXPECT_EQ(Feeds(store_).urls_after("", 10'000)->size(), 2U) << "nothing half-done";
   EXPECT_EQ(feedmill({"remove", feed_a, "--yes"}).exit, 0);
@@ -310,7 +310,7 @@ TEST_F(Commands, RemovesOnlyWhenToldTo) {
 TEST_F(Commands, RemovesNoChannelIfOneOfSeveralIsUnknown) {
   ASSERT_EQ(feedmill({"channel", "add", "anna/news"}).exit, 0);
   ASSERT_EQ(feedmill({"add", feed_a, "--channel", "anna/news"}).exit, 0);
-  const Outcome refused = feedmill({"channel", "remove", "anna/news", feed_a, "--yes"});
+  const VerbRun refused = feedmill({"channel", "remove", "anna/news", feed_a, "--yes"});
   EXPECT_EQ(refused.exit, 1);
   EXPECT_EQ(refused.out, "");
   EXPECT_NE(refused.err.find("use feedmill channel feeds CHANNEL --remove URL"), std::string::npos) << refused.err;
@@ -337,7 +337,7 @@ TEST_F(Commands, ListsRequestedFeeds) {
   EXPECT_EQ(rows(feedmill({"list", "--json", "--state", "new"}).out).size(), 1U);
   EXPECT_EQ(text_of(rows(feedmill({"list", "--json", "--host", "b.example"}).out).at(0), "url"), feed_b);
   EXPECT_EQ(text_of(rows(feedmill({"list", "--json", "--due"}).out).at(0), "url"), feed_b);
-  const Outcome people = feedmill({"list"});
+  const VerbRun people = feedmill({"list"});
   EXPECT_EQ(people.out.find('\x1B'), std::string::npos) << "a title must not steer the terminal";
   EXPECT_NE(people.out.find("A feed \\x1B[31m"), std::string::npos) << people.out;
 }
@@ -358,11 +358,11 @@ TEST_F(Commands, ListsLimitedFeedsInChosenColumns) {
 }
 
 TEST_F(Commands, HelpAndVersionAreVerbs) {
-  const Outcome help = run_verb({"help", "channel", "add"});
+  const VerbRun help = run_verb({"help", "channel", "add"});
   EXPECT_EQ(help.exit, 0);
   EXPECT_EQ(help.out, run_verb({"channel", "add", "-h"}).out);
   EXPECT_EQ(run_verb({"help"}).out, run_verb({"-h"}).out);
-  const Outcome unknown = run_verb({"help", "rm"});
+  const VerbRun unknown = run_verb({"help", "rm"});
   EXPECT_EQ(unknown.exit, 64);
   EXPECT_NE(unknown.err.find("use feedmill remove URL..."), std::string::npos) << unknown.err;
   EXPECT_EQ(run_verb({"version"}).out, run_verb({"-V"}).out);
@@ -392,7 +392,7 @@ TEST_F(Commands, PagesThroughEntries) {
   const auto older = rows(feedmill({"entries", feed_a, "--json", "--before", text_of(newest[1], "cursor")}).out);
   ASSERT_EQ(older.size(), 1U);
   EXPECT_EQ(text_of(older[0], "title"), "one");
-  const Outcome people = feedmill({"entries", feed_a, "--limit", "1"});
+  const VerbRun people = feedmill({"entries", feed_a, "--limit", "1"});
   EXPECT_NE(people.out.find("three"), std::string::npos);
   const std::string before = " --before 1763690002:" + text_of(newest[0], "id") + "\n";
   EXPECT_EQ(people.err, "older: feedmill entries " + feed_a + " --limit 1" + before);
@@ -456,10 +456,10 @@ TEST_F(Commands, ImportsAListOnce) {
                                     "\"/>\n"
                                     "<outline type=\"rss\" text=\"B\" xmlUrl=\"feed://b.example/feed.xml\"/>\n"
                                     "</outline></body></opml>\n");
-  const Outcome dry = feedmill({"import", list, "--dry-run"});
+  const VerbRun dry = feedmill({"import", list, "--dry-run"});
   EXPECT_EQ(dry.exit, 0) << dry.err;
   EXPECT_TRUE(Feeds(store_).urls_after("", 10'000)->empty());
-  const Outcome first = feedmill({"import", list});
+  const VerbRun first = feedmill({"import", list});
   EXPECT_EQ(first.exit, 0) << first.err;
   EXPECT_EQ(first.out, "added 2, present 0, repaired 1, refused 0, merged 0\n");
   EXPECT_EQ(first.err, "line 4: \"feed://b.example/feed.xml\" read as " + feed_b + "\n" + nobody_fetches);
@@ -472,7 +472,7 @@ TEST_F(Commands, ImportsAListOnce) {
 }
 
 TEST_F(Commands, ImportsReadableRowsAndReportsTheOthers) {
-  const Outcome outcome =
+  const VerbRun outcome =
       feedmill({"import", file("urls.txt", "# mine\n" + feed_a + "\nnonsense\n\nftp://c.example/\n")});
   EXPECT_EQ(outcome.exit, 65);
   EXPECT_EQ(outcome.out, "added 1, present 0, repaired 0, refused 2, merged 0\n");
@@ -502,7 +502,7 @@ TEST_F(Commands, ExportsImportedFeeds) {
                feed_a + "\"/></outline></body></opml>\n");
   EXPECT_EQ(feedmill({"import", list}).exit, 0);
   feedmill({"add", feed_b, "--keep", "7"});
-  const Outcome first = feedmill({"export"});
+  const VerbRun first = feedmill({"export"});
   EXPECT_EQ(first.exit, 0);
   EXPECT_NE(first.out.find("<outline text=\"News\">\n      <outline xmlns:x=\"urn:x\" type=\"rss\" text=\"A &amp; B\" "
                            "x:id=\"7\" xmlUrl=\"" +
@@ -565,7 +565,7 @@ TEST_F(Commands, ImportsAPlainListInPartsAndResumesIt) {
   for (int i = 0; i < 9'000; ++i) urls += i == 6'000 ? "ftp://bad/\n" : "http://h" + std::to_string(i) + ".example/\n";
   const std::string begun = urls.substr(0, urls.find("http://h5000.example/"));
   EXPECT_EQ(feedmill({"import", file("begun.txt", begun)}).exit, 0);
-  const Outcome whole = feedmill({"import", file("urls.txt", urls + "http://h1.example/\n")});
+  const VerbRun whole = feedmill({"import", file("urls.txt", urls + "http://h1.example/\n")});
   EXPECT_EQ(whole.exit, 65);
   EXPECT_EQ(whole.out, "added 3999, present 5000, repaired 0, refused 1, merged 1\n");
   EXPECT_NE(whole.err.find("line 6001: refused: \"ftp://bad/\""), std::string::npos) << whole.err;
@@ -588,7 +588,7 @@ class Walks : public Commands {
   }
   std::string redis(const Words& words) { return test::redis_command(server_, words); }
   /// Runs the program as a user that may read every key.
-  Outcome as_admin(Words words) { return feedmill_at(server_.admin_url(), std::move(words)); }
+  VerbRun as_admin(Words words) { return feedmill_at(server_.admin_url(), std::move(words)); }
   /// The rows of a list, without the header, which has the time of writing.
   static std::string body_of(const std::string& opml) { return opml.substr(opml.find("<body>")); }
   /// The URLs of the rows, in order.
@@ -617,7 +617,7 @@ TEST_F(Walks, OfAllFeedsNeverUseASingleReply) {
                                               {"refresh", "--all", "--defer"},
                                               {"import", list, "--prune", "--yes"}}) {
     redis({"SLOWLOG", "RESET"});
-    const Outcome outcome = as_admin(verb);
+    const VerbRun outcome = as_admin(verb);
     EXPECT_TRUE(outcome.exit == 0 || verb[0] == "doctor") << verb[0] << outcome.err;
     const std::string asked = redis({"SLOWLOG", "GET", "-1"});
     EXPECT_NE(asked.find("state:feeds"), std::string::npos) << verb[0];
@@ -631,7 +631,7 @@ TEST_F(Walks, OfAllFeedsNeverUseASingleReply) {
 TEST_F(Walks, EndAsTheyDidForFewFeeds) {
   EXPECT_EQ(told(feedmill({"list", "--json"}).out), urls);
   EXPECT_EQ(told(feedmill({"export", "--json"}).out), urls);
-  const Outcome none = feedmill({"list", "--state", "gone"});
+  const VerbRun none = feedmill({"list", "--state", "gone"});
   EXPECT_EQ(none.err, "none of 1203 feeds matches\n");
   const std::string exported = feedmill({"export"}).out;
   std::size_t at = 0;
@@ -640,7 +640,7 @@ TEST_F(Walks, EndAsTheyDidForFewFeeds) {
     ASSERT_NE(at, std::string::npos) << url;
   }
   EXPECT_EQ(text_of(rows(feedmill({"plan", "--json"}).out)[0], "feeds"), "1203");
-  const Outcome doctor = feedmill({"doctor", "--json"});
+  const VerbRun doctor = feedmill({"doctor", "--json"});
   EXPECT_NE(doctor.out.find("the feeds of each of 7 hosts fit its limits"), std::string::npos) << doctor.out;
   EXPECT_EQ(told(feedmill({"refresh", "--all", "--defer", "--json"}).out), urls);
   // The output is the same without an index.
@@ -657,18 +657,18 @@ TEST_F(Walks, ReportAHostWithTooManyFeeds) {
                    .settings = R"({"interval_max":900})"});
   }
   ASSERT_TRUE(Feeds(store_).add(all));
-  const Outcome doctor = feedmill({"doctor", "--json"});
+  const VerbRun doctor = feedmill({"doctor", "--json"});
   EXPECT_NE(doctor.out.find("crowded.example: its 2000 feeds need"), std::string::npos) << doctor.out;
 }
 
 TEST_F(Walks, PruneNeedsAYesAndCountsAllThatWouldGo) {
   const std::string list = file("list.txt", urls[0] + "\n"), more = file("more.txt", urls[0] + "\n" + feed_a + "\n");
-  const Outcome unasked = feedmill({"import", more, "--prune"});
+  const VerbRun unasked = feedmill({"import", more, "--prune"});
   EXPECT_EQ(unasked.exit, 64);
   EXPECT_NE(unasked.err.find("use --yes, or --dry-run"), std::string::npos) << unasked.err;
   EXPECT_EQ(unasked.out, "");
   EXPECT_EQ(*Feeds(store_).count(), 1'203U) << "nothing was imported either";
-  const Outcome dry = feedmill({"import", list, "--prune", "--dry-run"});
+  const VerbRun dry = feedmill({"import", list, "--prune", "--dry-run"});
   EXPECT_EQ(std::count(dry.out.begin(), dry.out.end(), '\n'), 1'203) << "what would go, and the summary";
   EXPECT_EQ(feedmill({"import", list, "--prune", "--yes"}).exit, 0);
   EXPECT_EQ(*Feeds(store_).urls_after("", 10), Words{urls[0]});
@@ -684,13 +684,13 @@ TEST_F(Commands, RefreshThroughALivingWorkerShowsItsResults) {
     std::this_thread::sleep_for(std::chrono::milliseconds(300));
     publish(store, feed_a, {"one", "two"});
   });
-  const Outcome outcome = feedmill({"refresh", feed_a, "--json"});
+  const VerbRun outcome = feedmill({"refresh", feed_a, "--json"});
   worker.join();
   EXPECT_EQ(outcome.exit, 0) << outcome.err;
   ASSERT_EQ(rows(outcome.out).size(), 1U) << outcome.out;
   EXPECT_EQ(text_of(rows(outcome.out)[0], "outcome"), "updated");
   EXPECT_EQ(text_of(rows(outcome.out)[0], "created"), "2");
-  const Outcome again = feedmill({"refresh", feed_a, "--json"});
+  const VerbRun again = feedmill({"refresh", feed_a, "--json"});
   EXPECT_EQ(again.exit, 75) << "HTTP P22";
   EXPECT_EQ(text_of(rows(again.out).at(0), "result"), "too_early") << again.out;
   feedmill({"pause", feed_a});
@@ -708,7 +708,7 @@ TEST_F(Commands, AddNowShowsTheFirstResult) {
     while (Feeds(store).urls_after("", 10'000)->empty()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
     publish(store, feed_a, {"one"});
   });
-  const Outcome outcome = feedmill({"add", feed_a, "--now", "--json"});
+  const VerbRun outcome = feedmill({"add", feed_a, "--now", "--json"});
   worker.join();
   EXPECT_EQ(outcome.exit, 0) << outcome.err;
   ASSERT_EQ(rows(outcome.out).size(), 2U) << outcome.out;
@@ -720,7 +720,7 @@ TEST_F(Commands, RefreshDoesItselfWhatAVanishedWorkerLeft) {
   feedmill({"add", feed_a});
   ASSERT_TRUE(
       Fleet(store_).heartbeat("0123456789abcdef0123456789abcdef", {}, std::chrono::milliseconds(700)).has_value());
-  const Outcome outcome = feedmill({"refresh", feed_a});
+  const VerbRun outcome = feedmill({"refresh", feed_a});
   EXPECT_EQ(outcome.exit, 1) << "nobody is at that address: " << outcome.err;
   EXPECT_NE(record(feed_a).state.last.at.count(), 0) << outcome.out;
 }
@@ -733,11 +733,11 @@ TEST_F(Commands, RefreshesNothingWhenOneFeedIsUnknown) {
 }
 
 TEST_F(Commands, SayWhyTheStoreCannotBeUsed) {
-  const Outcome away = run_verb({"list", "--redis", "unix:///nowhere/redis.sock", "--config", config_.string()});
+  const VerbRun away = run_verb({"list", "--redis", "unix:///nowhere/redis.sock", "--config", config_.string()});
   EXPECT_EQ(away.exit, 69);
   EXPECT_EQ(away.err.find("feedmill: list: "), 0U) << away.err;
   EXPECT_EQ(std::count(away.err.begin(), away.err.end(), '\n'), 1) << away.err;
-  const Outcome wrong = run_verb({"list", "--config", file("wrong.toml", "[redis]\nurll = \"x\"\n")});
+  const VerbRun wrong = run_verb({"list", "--config", file("wrong.toml", "[redis]\nurll = \"x\"\n")});
   EXPECT_EQ(wrong.exit, 78);
   EXPECT_NE(wrong.err.find("redis.urll"), std::string::npos) << wrong.err;
 }
@@ -746,7 +746,7 @@ TEST_F(Commands, NameAKeyOfTheWrongType) {
   ASSERT_EQ(feedmill({"add", feed_a}).exit, 0);
   test::redis_command(server_, {"RENAME", "schedule", "kept"});
   test::redis_command(server_, {"SET", "schedule", "x"});
-  const Outcome outcome = feedmill({"add", feed_b});
+  const VerbRun outcome = feedmill({"add", feed_b});
   EXPECT_EQ(outcome.exit, 75) << outcome.err;
   EXPECT_NE(
       outcome.err.find("the store refused: WRONGTYPE schedule is a string, not a zset; feedmill verify lists such "
@@ -893,13 +893,13 @@ TEST(Parse, PrintsADocumentOrSaysWhyNot) {
   std::ofstream(good) << "<rss version=\"2.0\"><channel><title>T</title><item><link>/one</link></item></channel></rss>";
   std::ofstream(bad) << "no feed";
 
-  const Outcome read = run_verb({"parse", "--url", "http://a.example/feed", good});
+  const VerbRun read = run_verb({"parse", "--url", "http://a.example/feed", good});
   EXPECT_EQ(read.exit, 0) << read.err;
   EXPECT_EQ(std::count(read.out.begin(), read.out.end(), '\n'), 1);
   EXPECT_EQ(text_of(boost::json::parse(read.out).as_object(), "format"), "rss20");
   EXPECT_NE(read.out.find("http://a.example/one"), std::string::npos) << read.out;
 
-  const Outcome refused = run_verb({"parse", bad});
+  const VerbRun refused = run_verb({"parse", bad});
   EXPECT_EQ(refused.exit, 65);
   EXPECT_EQ(refused.out, "");
   EXPECT_EQ(std::count(refused.err.begin(), refused.err.end(), '\n'), 1);
@@ -915,7 +915,7 @@ TEST(Parse, PrintsADocumentOrSaysWhyNot) {
 
   std::ofstream(good) << "<rss version=\"2.0\"><channel><title>T</title><item><title>a\xE2\x80\xAE</title>"
                          "<pubDate>\xE2\x80\xAEsoon</pubDate></item></channel></rss>";
-  const Outcome words = run_verb({"parse", "--explain", good});
+  const VerbRun words = run_verb({"parse", "--explain", good});
   EXPECT_EQ(words.exit, 0) << words.err;
   EXPECT_EQ(words.out.substr(0, 14), "format: rss20,") << words.out;
   EXPECT_NE(words.out.find("kept as text only: entry 1 (\"\\u{202E}soon\")\n"), std::string::npos) << words.out;
@@ -929,7 +929,7 @@ TEST(Parse, PrintsADocumentOrSaysWhyNot) {
 }
 
 TEST(About, NamesVersions) {
-  const Outcome version = run_verb({"--version", "--json"});
+  const VerbRun version = run_verb({"--version", "--json"});
   EXPECT_EQ(version.exit, 0);
   const auto row = rows(version.out).at(0);
   for (const char* const library : {"libcurl", "c-ares", "hiredis", "pugixml", "simdjson", "Boost"}) {

@@ -15,7 +15,7 @@
 namespace feedmill {
 
 /// Result of one run of the program.
-struct Outcome {
+struct VerbRun {
   int exit = -1;
   std::string out, err;
   /// The first line of `out`.
@@ -35,9 +35,9 @@ inline std::string content_of(int descriptor) {
 }
 
 /// Runs the program, from words to exit code, and captures its output.
-inline Outcome run_verb(const std::vector<std::string>& words) {
+inline VerbRun run_verb(const std::vector<std::string>& words) {
   const int out = memfd_create("out", MFD_CLOEXEC), err = memfd_create("err", MFD_CLOEXEC);
-  Outcome outcome;
+  VerbRun outcome;
   {
     const auto line = read_command_line(words, verb_groups());
     TerminalOptions options = line.has_value() ? line->terminal : TerminalOptions{};

@@ -41,10 +41,10 @@ class WebhookVerbs : public testing::Test {
   }
 
   /// Runs the program, from words to exit code, and captures its output.
-  Outcome feedmill(Words words) {
+  VerbRun feedmill(Words words) {
     words.insert(words.end(), {"--config", config.string()});
     ::setenv("FEEDMILL_REDIS_URL", server.url().c_str(), 1);  // contains a password
-    Outcome outcome = run_verb(words);
+    VerbRun outcome = run_verb(words);
     ::unsetenv("FEEDMILL_REDIS_URL");
     return outcome;
   }
@@ -70,7 +70,7 @@ class WebhookVerbs : public testing::Test {
   test::RedisServer server;
   Store store;
   const std::filesystem::path config = server.directory() / "feedmill.toml";
-  Outcome added;
+  VerbRun added;
 };
 
 TEST_F(WebhookVerbs, AddPrintsTheSecretOnceAndStoresTheOptions) {
@@ -100,7 +100,7 @@ TEST_F(WebhookVerbs, AddTellsThePublicKeyOfOneThatSigns) {
 }
 
 TEST_F(WebhookVerbs, AddSaysForPeopleWhatToDo) {
-  const Outcome outcome = feedmill({"webhook", "add", "http://192.0.2.1/hook"});
+  const VerbRun outcome = feedmill({"webhook", "add", "http://192.0.2.1/hook"});
   EXPECT_EQ(outcome.exit, 0);
   EXPECT_EQ(outcome.out.find("added           wh_"), 0U) << outcome.out;
   EXPECT_NE(outcome.out.find("\nsecret          whsec_"), std::string::npos) << outcome.out;
@@ -108,7 +108,7 @@ TEST_F(WebhookVerbs, AddSaysForPeopleWhatToDo) {
 }
 
 TEST_F(WebhookVerbs, AddRefusesWhatNothingWouldBeSentTo) {
-  const Outcome closed = feedmill({"webhook", "add", "http://10.0.0.1/hook?key=canary"});
+  const VerbRun closed = feedmill({"webhook", "add", "http://10.0.0.1/hook?key=canary"});
   EXPECT_EQ(closed.exit, 65);
   EXPECT_NE(closed.err.find("egress.blocked"), std::string::npos) << closed.err;
   EXPECT_EQ(closed.err.find("canary"), std::string::npos);
@@ -125,7 +125,7 @@ TEST_F(WebhookVerbs, AddRefusesWhatNothingWouldBeSentTo) {
                                                {hook, "--name", std::string(201, 'a')}}) {
     Words words{"webhook", "add"};
     words.insert(words.end(), wrong.begin(), wrong.end());
-    const Outcome outcome = feedmill(words);
+    const VerbRun outcome = feedmill(words);
     EXPECT_EQ(outcome.exit, 64) << outcome.err;
     EXPECT_EQ(outcome.err.find("password"), std::string::npos) << outcome.err;
   }
@@ -134,7 +134,7 @@ TEST_F(WebhookVerbs, AddRefusesWhatNothingWouldBeSentTo) {
 
 TEST_F(WebhookVerbs, RejectUnknownFeedsAndNoteUndeliveredEvents) {
   const std::string secret_feed = "https://example.org/feed.xml?token=canary";
-  const Outcome unknown = feedmill({"webhook", "add", hook, "--feed", secret_feed});
+  const VerbRun unknown = feedmill({"webhook", "add", hook, "--feed", secret_feed});
   EXPECT_EQ(unknown.exit, 1);
   EXPECT_NE(unknown.err.find("no such feed:"), std::string::npos) << unknown.err;
   EXPECT_EQ(unknown.err.find("canary"), std::string::npos) << unknown.err;
@@ -143,19 +143,19 @@ TEST_F(WebhookVerbs, RejectUnknownFeedsAndNoteUndeliveredEvents) {
   EXPECT_TRUE(Feeds(store).add(std::vector{NewFeed{.feed_url = secret_feed}}));
   const std::string id = add({"--feed", feed});
   EXPECT_EQ(added.err.find("no events of"), std::string::npos) << added.err;
-  const Outcome closed = feedmill({"webhook", "set", id, "feed=" + secret_feed, "channel=nobody/yet"});
+  const VerbRun closed = feedmill({"webhook", "set", id, "feed=" + secret_feed, "channel=nobody/yet"});
   EXPECT_EQ(closed.exit, 0) << closed.err;
   EXPECT_NE(closed.err.find("no events of https://example.org/feed.xml?token=<redacted> are sent without \"private\" "
                             "(--private, private=yes): "),
             std::string::npos)
       << closed.err;
   EXPECT_NE(closed.err.find("no channel nobody/yet yet"), std::string::npos) << closed.err;
-  const Outcome open = feedmill({"webhook", "set", id, "private=yes"});
+  const VerbRun open = feedmill({"webhook", "set", id, "private=yes"});
   EXPECT_EQ(open.err.find("no events of https"), std::string::npos) << open.err;
   EXPECT_EQ(feedmill({"webhook", "set", id, "feed=https://example.org/none.xml"}).exit, 1);
   EXPECT_EQ(stored(id).filter.feeds, Words{secret_feed});
   for (const Words& words : std::vector<Words>{{"webhook", "show", id}, {"webhook", "show", id, "--json"}}) {
-    const Outcome shown = feedmill(words);
+    const VerbRun shown = feedmill(words);
     EXPECT_NE(shown.out.find("https://example.org/feed.xml?token=<redacted>"), std::string::npos) << shown.out;
     EXPECT_EQ(shown.out.find("canary"), std::string::npos) << shown.out;
   }
@@ -190,7 +190,7 @@ TEST_F(WebhookVerbs, ShowReportsWithheldEvents) {
   const Subscribers::Concerned withheld{id, "", 3};
   ASSERT_TRUE(*subscribers.wake("token", std::span(&withheld, 1), "1-0"));
   EXPECT_FALSE(stored(id).due) << "there is nothing to send";
-  const Outcome shown = feedmill({"webhook", "show", id, "--json"});
+  const VerbRun shown = feedmill({"webhook", "show", id, "--json"});
   EXPECT_EQ(shown.row().at("withheld").to_number<int>(), 3);
   EXPECT_NE(shown.err.find("3 events of private feeds were withheld; to send later ones: feedmill webhook set " + id +
                            " private=yes"),
@@ -216,7 +216,7 @@ TEST_F(WebhookVerbs, SetReplacesOnlyTheNamedOptions) {
   EXPECT_FALSE(webhook.with_private);
   EXPECT_EQ(feedmill({"webhook", "set", id, "url=http://10.0.0.1/"}).exit, 65);
   for (const char* wrong : {"nonsense=1", "canary", "private=perhaps", "type=nonsense", "at_once=many", "url="}) {
-    const Outcome outcome = feedmill({"webhook", "set", id, wrong});
+    const VerbRun outcome = feedmill({"webhook", "set", id, wrong});
     EXPECT_EQ(outcome.exit, 64) << wrong;
     EXPECT_EQ(outcome.err.find("redacted"), std::string::npos) << "what to write stands there: " << outcome.err;
   }
@@ -227,7 +227,7 @@ TEST_F(WebhookVerbs, SetReplacesOnlyTheNamedOptions) {
 TEST_F(WebhookVerbs, RotateLetsBothSecretsSignForAWhile) {  // OPERATIONS B6
   const std::string id = add();
   const std::string old_secret = stored(id).secret;
-  const Outcome rotated = feedmill({"webhook", "rotate", id, "--old-for", "2h", "--json"});
+  const VerbRun rotated = feedmill({"webhook", "rotate", id, "--old-for", "2h", "--json"});
   EXPECT_EQ(rotated.exit, 0);
   const Subscriber webhook = stored(id);
   EXPECT_EQ(rotated.row().at("secret").as_string(), webhook.secret);
@@ -235,7 +235,7 @@ TEST_F(WebhookVerbs, RotateLetsBothSecretsSignForAWhile) {  // OPERATIONS B6
   const json::object shown = feedmill({"webhook", "show", id, "--json"}).row();
   EXPECT_TRUE(shown.at("old_until").is_string());
   EXPECT_EQ(rotated.err.find("no longer signs"), std::string::npos) << rotated.err;
-  const Outcome again = feedmill({"webhook", "rotate", id});
+  const VerbRun again = feedmill({"webhook", "rotate", id});
   EXPECT_NE(again.err.find("no longer signs"), std::string::npos) << again.err;
   EXPECT_EQ(stored(id).old_secret, webhook.secret);
   EXPECT_EQ(feedmill({"webhook", "rotate", id, "--old-for", "31d"}).exit, 64);
@@ -258,7 +258,7 @@ TEST_F(WebhookVerbs, NeverShowASecretAfterwards) {  // OPERATIONS B6
                                                {"webhook", "resume", id, "-v"},
                                                {"stats", "--json"},
                                                {"doctor"}}) {
-    const Outcome outcome = feedmill(words);
+    const VerbRun outcome = feedmill(words);
     for (const std::string& canary : {webhook.secret, webhook.old_secret, std::string("canary")}) {
       EXPECT_EQ((outcome.out + outcome.err).find(canary), std::string::npos) << words.back() << ": " << outcome.out;
     }
@@ -271,7 +271,7 @@ TEST_F(WebhookVerbs, ListShowResumeAndRemove) {
   EXPECT_NE(feedmill({"webhook", "list"}).err.find("no webhooks yet"), std::string::npos);
   const std::string one = add({"--name", "One"}), two = add();
   EXPECT_EQ(feedmill({"webhook", "list", "--columns", "name", "--limit", "1", "--header"}).out.substr(0, 5), "NAME\n");
-  const Outcome listed = feedmill({"webhook", "list"});
+  const VerbRun listed = feedmill({"webhook", "list"});
   EXPECT_NE(listed.out.find(one), std::string::npos);
   EXPECT_NE(listed.out.find(two), std::string::npos);
   EXPECT_EQ(feedmill({"webhook", "show", one, "--json"}).row().at("name").as_string(), "One");
@@ -283,7 +283,7 @@ TEST_F(WebhookVerbs, ListShowResumeAndRemove) {
                                                {"webhook", "resume", one},
                                                {"webhook", "remove", one, "--yes"},
                                                {"webhook", "test", one}}) {
-    const Outcome outcome = feedmill(words);
+    const VerbRun outcome = feedmill(words);
     EXPECT_EQ(outcome.exit, 1);
     EXPECT_EQ(outcome.err, "feedmill: webhook: no such webhook: " + one + "\n");
   }
@@ -297,7 +297,7 @@ TEST_F(WebhookVerbs, TestSendsASignedSample) {  // OPERATIONS B5
   receiver.serve("/away", test::Response{.status = 302, .headers = {{"Location", receiver.url("/hook")}}});
   const std::string id = add({}, receiver.url("/hook"));
   feedmill({"webhook", "rotate", id});
-  const Outcome tested = feedmill({"webhook", "test", id, "--json"});
+  const VerbRun tested = feedmill({"webhook", "test", id, "--json"});
   EXPECT_EQ(tested.exit, 0) << tested.out << tested.err;
   EXPECT_EQ(tested.row().at("status").as_int64(), 204);
   ASSERT_EQ(receiver.requests().size(), 1U);
@@ -313,7 +313,7 @@ TEST_F(WebhookVerbs, TestSendsASignedSample) {  // OPERATIONS B5
   EXPECT_TRUE(json::parse(request.body).as_object().at("data").as_object().at("test").as_bool());
 
   feedmill({"webhook", "set", id, "url=" + receiver.url("/gone")});
-  const Outcome gone = feedmill({"webhook", "test", id});
+  const VerbRun gone = feedmill({"webhook", "test", id});
   EXPECT_EQ(gone.exit, 1);
   EXPECT_EQ(gone.out.find("not taken       " + id + "\nstatus          410\n"), 0U) << gone.out;
   feedmill({"webhook", "set", id, "url=" + receiver.url("/away")});
@@ -325,7 +325,7 @@ TEST_F(WebhookVerbs, TestWaitsForTheConfiguredTimeout) {  // OPERATIONS B5
   test::HttpServer receiver;
   receiver.serve("/hook", test::Response{.silent = true, .end = test::Response::End::hang});
   std::ofstream(config, std::ios::app) << "[push_out]\ntimeout = \"1s\"\n";
-  const Outcome tested = feedmill({"webhook", "test", add({}, receiver.url("/hook")), "--json"});
+  const VerbRun tested = feedmill({"webhook", "test", add({}, receiver.url("/hook")), "--json"});
   EXPECT_EQ(tested.exit, 1);
   EXPECT_EQ(tested.row().at("status"), nullptr);
   EXPECT_GE(tested.row().at("took_ms").as_int64(), 900);
@@ -336,7 +336,7 @@ TEST_F(WebhookVerbs, TestObeysTheEgressPolicy) {  // OPERATIONS B5
   test::HttpServer receiver;
   const std::string id = add({}, receiver.url("/hook"));
   std::ofstream(config) << "";  // the new configuration no longer allows the address
-  const Outcome tested = feedmill({"webhook", "test", id, "--json"});
+  const VerbRun tested = feedmill({"webhook", "test", id, "--json"});
   EXPECT_EQ(tested.exit, 1);
   EXPECT_TRUE(tested.row().at("trouble").as_string().starts_with("egress.")) << tested.out;
   EXPECT_EQ(receiver.connections(), 0U);
@@ -360,7 +360,7 @@ class TopicVerbs : public WebhookVerbs {
 
 TEST_F(TopicVerbs, ShareExistingFeedsAndChannelsUnderOneUrl) {  // OPERATIONS B4
   std::ofstream(config) << "[push_out]\npublic_url = \"https://push.example.org/feedmill\"\n";
-  const Outcome one = feedmill({"topic", "add", "HTTPS://Example.org/feed.xml", "--json"});
+  const VerbRun one = feedmill({"topic", "add", "HTTPS://Example.org/feed.xml", "--json"});
   EXPECT_EQ(one.exit, 0) << one.err;
   EXPECT_EQ(one.row().at("result").as_string(), "added");
   EXPECT_EQ(one.row().at("url").as_string(), feed);
@@ -370,20 +370,20 @@ TEST_F(TopicVerbs, ShareExistingFeedsAndChannelsUnderOneUrl) {  // OPERATIONS B4
   EXPECT_EQ(one.row().at("json").as_string(), "https://push.example.org/feedmill/t/" + token + ".json");
   EXPECT_EQ(one.row().at("hub").as_string(), "https://push.example.org/feedmill/hub");
   EXPECT_EQ(one.row().at("events").as_string(), "https://push.example.org/feedmill/events?topic=" + token);
-  const Outcome again = feedmill({"topic", "add", feed, "--json"});
+  const VerbRun again = feedmill({"topic", "add", feed, "--json"});
   EXPECT_EQ(again.row().at("result").as_string(), "present");
   EXPECT_EQ(again.row().at("atom").as_string(), atom);
-  const Outcome channel = feedmill({"topic", "add", "--channel", "anna/news"});
+  const VerbRun channel = feedmill({"topic", "add", "--channel", "anna/news"});
   EXPECT_EQ(channel.exit, 0);
   EXPECT_EQ(channel.out.find("added           anna/news\natom            https://push.example.org/"), 0U)
       << channel.out;
-  const Outcome listed = feedmill({"topic", "list"});
+  const VerbRun listed = feedmill({"topic", "list"});
   EXPECT_NE(listed.out.find(feed + "  "), std::string::npos) << listed.out;
   EXPECT_NE(listed.out.find("  " + atom + "\n"), std::string::npos) << listed.out;
   EXPECT_NE(listed.out.find("anna/news  "), std::string::npos) << listed.out;
 
   feedmill({"set", feed, "republish=no"});
-  const Outcome kept = feedmill({"topic", "add", feed});
+  const VerbRun kept = feedmill({"topic", "add", feed});
   EXPECT_EQ(kept.exit, 1);
   EXPECT_NE(kept.err.find("is not shared: "), std::string::npos) << kept.err;
   EXPECT_EQ(feedmill({"topic", "add", "https://example.org/none.xml"}).exit, 1);
@@ -406,7 +406,7 @@ TEST_F(TopicVerbs, RemoveDeniesItsSubscribers) {  // OPERATIONS B4
     asking.url = "https://192.0.2.1/" + std::to_string(i) + "?token=canary";
     ASSERT_TRUE(*subscribers.ask(asking));
   }
-  const Outcome listed = feedmill({"topic", "subscribers", feed, "--json"});
+  const VerbRun listed = feedmill({"topic", "subscribers", feed, "--json"});
   EXPECT_EQ(std::ranges::count(listed.out, '\n'), 201);
   EXPECT_EQ(listed.row().at("callback").as_string().subview(0, 18), "https://192.0.2.1/");
   EXPECT_EQ(listed.out.find("canary"), std::string::npos);
