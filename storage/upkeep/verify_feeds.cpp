@@ -68,11 +68,11 @@ StoreResult<Verifier::Work::Violations> Verifier::Work::look_at_texts(std::span<
     for (std::size_t i = 0; i < batch.size(); ++i) {
       const Fields fields = (*replies)[i].pairs();
       const bool is_entry = batch[i] != impl_.keys.feed(url) && !fields.empty();
-      Names stored_anew;  // other violations in these fields are repaired with them
+      Names stored_anew;  // other violations in these fields, and a wrong size, are repaired with them
       if (options_.markup && !fields.empty()) stored_anew = look_at_markup(batch[i], url, fields, all);
       const std::string* const said = find_field(fields, "bytes");
       const std::string bytes = std::to_string(entry_bytes(fields));
-      if (is_entry && !stored_anew.contains("bytes") && (said == nullptr || *said != bytes)) {
+      if (is_entry && stored_anew.empty() && (said == nullptr || *said != bytes)) {
         const std::string claimed = said == nullptr ? "missing" : *said;
         all.push_back({"statistics",
                        "entry.bytes",

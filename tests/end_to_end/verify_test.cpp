@@ -98,6 +98,10 @@ TEST_F(VerifyVerbs, StoreMarkupAsTodaysPolicyWouldAndTellTheStreamAlone) {
   EXPECT_TRUE(told[0].at("repairable").as_bool());
   EXPECT_NE(field("summary").find("class="), std::string::npos) << "nothing was written";
 
+  const std::size_t size = std::stoul(field("bytes")) - std::string(" class=\"red\"").size();
+  world.redis_text({"HSET", id, "bytes", std::to_string(size)});
+  EXPECT_EQ(rows(world.run({"verify", "--resanitise", "--json"}).out).size(), 2U)
+      << "the size is that after the repair";
   const std::string journal = path("markup.jsonl");
   world.redis_text({"HSET", id, "bytes", "1"});  // wrong as well: one run repairs both
   const Finished mended = world.run({"verify", "--resanitise", "--repair", "--journal", journal});
