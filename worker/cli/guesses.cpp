@@ -201,7 +201,6 @@ constexpr std::array answers{
     AnsweredGuesses{
         "", "metrics prometheus",
         "a worker serves metrics for Prometheus at /metrics of admin.listen; for people, use feedmill stats"},
-    AnsweredGuesses{"", "token tokens", "tokens of the API are sections [api.token.NAME] of the configuration file"},
     AnsweredGuesses{"", "redis-cli redis",
                     "use redis-cli with redis.url, which feedmill config show names; the socket of a private server is "
                     "in server.json in store.data_dir"},

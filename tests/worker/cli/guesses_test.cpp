@@ -205,7 +205,6 @@ constexpr Guess guesses[] = {
     {"purge https://a.example/f", "use feedmill expire URL"},
     {"reset", "feedmill refresh URL"},
     {"clear", "feedmill notices --clear"},
-    {"token create", "[api.token.NAME]"},
     {"failed", "feedmill list --state failing"},
     {"queue", "feedmill list --due"},
     {"download https://a.example/f", "feedmill refresh"},
