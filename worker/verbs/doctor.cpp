@@ -307,7 +307,7 @@ std::vector<Finding> check_feed_servers(const std::vector<FeedServer>& asked, st
   }
   if (refused > shown_hosts) {
     findings.push_back({"feeds' servers", Verdict::warn, fmt::format("{} more", refused - shown_hosts),
-                        "feedmill list --state blocked lists those that were tried"});
+                        "feedmill list --state never_read lists those that were tried"});
   }
   if (refused > 0 && unknown == 0 && asked.size() == all) return findings;
   std::string text = refused > 0 ? fmt::format("{} of {} are refused", refused, asked.size())
