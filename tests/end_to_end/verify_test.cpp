@@ -61,11 +61,12 @@ TEST_F(VerifyVerbs, TellDamageRepairItWithAJournalAndAreCleanAfterwards) {
   EXPECT_EQ(repaired.exit, 0) << repaired.out << repaired.err;
   EXPECT_NE(repaired.err.find(journal), std::string::npos) << repaired.err;
   const auto written = rows(content(journal));
-  ASSERT_EQ(written.size(), 1U) << "the sum of bytes was right all along";
+  ASSERT_EQ(written.size(), 2U) << "the sum of bytes was right all along";
   EXPECT_EQ(written[0].at("done").as_string(), "zadd");
   EXPECT_EQ(written[0].at("key").as_string(), url + ":sort");
   EXPECT_EQ(written[0].at("field").as_string(), "Entry:1");
   EXPECT_TRUE(written[0].at("old").is_null());
+  EXPECT_EQ(written[1].at("key").as_string(), "state:items:" + url);
   EXPECT_EQ(world.run({"verify"}).exit, 0);
   world.redis_text({"ZREM", url + ":sort", "Entry:1"});
   const Finished refused = world.run({"verify", "--repair", "--journal", journal});

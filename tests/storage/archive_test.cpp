@@ -68,7 +68,7 @@ class ArchiveTest : public FilledStoreTest {
       return true;
     });
     ASSERT_TRUE(done.has_error());
-    EXPECT_NE(done.error().error.detail.find("meanwhile"), std::string::npos) << done.error().error.detail;
+    EXPECT_NE(done.error().error.detail.find("during the import"), std::string::npos) << done.error().error.detail;
   }
   static void kill(Store& into, const Texts& lines, std::size_t at, bool replace = false) {
     const auto die = [] { throw Killed(); };

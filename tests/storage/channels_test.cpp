@@ -127,7 +127,8 @@ TEST_F(ChannelsTest, MarksTheOldestUpToAPositionOfAllFeedsOrOne) {
   EXPECT_EQ(timeline("news"), "Entry:6");
   const auto unread = [&](const std::string& uid, Channels::Of which) {
     Texts ids;
-    for (const EntryCursor& place : channels.places_of({uid, feed_url}, which, 4)->places) ids.push_back(place.id);
+    const auto found = channels.places_of({uid, feed_url}, which, 4);
+    for (const EntryCursor& place : found->places) ids.push_back(place.id);
     return ids;
   };
   EXPECT_EQ(unread("news", Channels::Of::unread), Texts{"Entry:6"});

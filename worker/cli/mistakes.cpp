@@ -215,7 +215,8 @@ std::string misfit(const VerbPlace& place, std::size_t index, const std::string&
   const auto& arguments = place.node->arguments;
   const bool is_many = !arguments.empty() && arguments.back().many;
   const bool is_extra = index >= arguments.size() && !is_many;
-  const std::string_view expected = is_extra ? "" : arguments[std::min(index, arguments.size() - 1)].name;
+  std::string_view expected;
+  if (!is_extra) expected = arguments[std::min(index, arguments.size() - 1)].name;
   const std::string_view shape = shape_of(argument);
   const std::string key = argument.substr(0, argument.find('=') + 1);
   const std::string& shown = shape == "NAME=VALUE" ? key : argument;  // the value may be a secret

@@ -210,6 +210,14 @@ std::string base64(std::string_view bytes) {
 }
 
 /// Fills in the header line; returns the problem, if any.
+std::string take_secret(FeedAuth& auth, const std::string& secret) {
+  if (!is_sendable_value(secret)) return "the secret must be one line of 1 to 4096 bytes";
+  auth.header_line =
+      auth.header.empty() ? "Authorization: Basic " + base64(auth.user + ":" + secret) : auth.header + ": " + secret;
+  return {};
+}
+
+/// Reads the secret; returns the problem, if any. The values have been checked one by one.
 std::string finish(FeedAuth& auth, std::vector<std::string>& warnings, const SecretReader& read_secret) {
   const bool basic = !auth.user.empty() || !auth.password_file.empty();
   const bool header = !auth.header.empty() || !auth.value_file.empty();
@@ -222,7 +230,7 @@ std::string finish(FeedAuth& auth, std::vector<std::string>& warnings, const Sec
   const auto secret = read_secret(file);
   if (!secret) return file.string() + ": " + secret.error();
   if (readable_by_all(file)) warnings.push_back(readable_warning(file));
-  const std::string remedy = complete(auth, *secret);
+  const std::string remedy = take_secret(auth, *secret);
   return remedy.empty() ? "" : file.string() + ": " + remedy;
 }
 
@@ -242,14 +250,11 @@ std::string finish(ApiToken& row, std::vector<std::string>& warnings, const Secr
 }  // namespace
 
 std::string complete(FeedAuth& auth, const std::string& secret) {
-  if (!is_sendable_value(secret)) return "the secret must be one line of 1 to 4096 bytes";
   for (std::string remedy :
        {auth.header.empty() ? check_user(auth.user) : check_auth_header(auth.header), check_origin(auth.origin)}) {
     if (!remedy.empty()) return remedy;
   }
-  auth.header_line =
-      auth.header.empty() ? "Authorization: Basic " + base64(auth.user + ":" + secret) : auth.header + ": " + secret;
-  return {};
+  return take_secret(auth, secret);
 }
 
 std::span<const NamedTable> named_tables() {

@@ -143,7 +143,7 @@ inline void describe_entries(json::object& schemas) {
 inline Explained full_feed() {
   Explained full;
   full.record.state.address.moves.emplace_back();
-  full.record.state.due.why = encode_due_inputs(std::array{DueInput{"floor", 600, ""}});
+  full.record.state.due.why = encode_due_inputs(std::array{DueInput{"floor", 600, "schedule.floor"}});
   full.record.state.push.advert = {"https://example.org/feed.xml", {"https://example.org/hub"}, 0};
   full.host.state.quotas.emplace_back();
   full.volatile_parts = {"title"};
@@ -178,8 +178,8 @@ inline void describe_feed(json::object& feed) {
   for (const auto& [name, text] : {
            std::pair("state",
                      "new: not fetched yet; never_read: fetched, but never read; healthy: also after one or two "
-                     "failures; degraded: after three; failing: for longer; blocked: refused by its server or "
-                     "by the egress policy; gone: given up; quarantined: its document crashed a worker"),
+                     "failures; degraded: after three; failing: for longer; blocked: refused by its server; gone: "
+                     "given up; quarantined: its document crashed a worker"),
            std::pair("last_outcome",
                      "of the last fetch. updated: with new or changed posts; unchanged: without; "
                      "not_modified: 304; failed: `last_error` and `last_detail` say why; deferred: "

@@ -533,7 +533,7 @@ TEST_F(ConfigTest, ReadsTokensOfTheApiFromFiles) {
   write("two", "short");
   EXPECT_THAT(problems(), ElementsAre(HasSubstr("one line of 16 to 4096 bytes")));
   write("two", "a token\nof two lines");
-  EXPECT_THAT(problems(), ElementsAre(HasSubstr("one line of 16 to 4096 bytes")));
+  EXPECT_THAT(problems(), ElementsAre(HasSubstr("must hold one line")));
   fs::remove(two);
   EXPECT_THAT(problems(), ElementsAre(HasSubstr("cannot be read")));
   file("[api.token.first]\nasks = true\n");
@@ -630,7 +630,7 @@ INSTANTIATE_TEST_SUITE_P(
         RowCase{"AuthPassword",
                 "[feed_auth.x]\nuser = \"me\"\npassword_file = \"SECRET\"\npassword = \"hunter2\"\n"
                 "origin = \"https://a.example\"\n",
-                "one of: user password_file header"},
+                "did you mean password_file?"},
         RowCase{"AuthHeaderLine",
                 "[feed_auth.x]\nheader = \"X-Key: hunter2\"\nvalue_file = \"SECRET\"\norigin = \"https://a.example\"\n",
                 "write the name of a header"},
@@ -639,7 +639,7 @@ INSTANTIATE_TEST_SUITE_P(
                 "write the name of a header"},
         RowCase{"AuthLines",
                 "[feed_auth.x]\nheader = \"X-Key\"\nvalue_file = \"LINES\"\norigin = \"https://a.example\"\n",
-                "must be one line"},
+                "must hold one line"},
         RowCase{"AuthNoFile",
                 "[feed_auth.x]\nheader = \"X-Key\"\nvalue_file = \"/nowhere\"\norigin = \"https://a.example\"\n",
                 "/nowhere: the file cannot be read: No such file"}),

@@ -169,7 +169,7 @@ TEST_F(WebhookVerbs, CountPrivateFeedsOfChannelsAndOfTheStore) {
   ASSERT_TRUE(Channels(store).follow(std::vector{Membership{"anna/news", feed}}));
   add({"--channel", "anna/news"});
   EXPECT_NE(added.err.find("250 of 251 feeds in its channels are private: no events of them are sent without "
-                           "\"private\"; https://example.org/0: it has not been fetched"),
+                           "\"private\" (--private, private=yes); https://example.org/0: it has not been fetched"),
             std::string::npos)
       << added.err;
   add();
