@@ -23,6 +23,14 @@ def whole(fields):
     return values
 
 
+def packed_items(value):
+    """The rows of digests, which are in any order, then the hashes of items."""
+    end = 4 + 16 * int.from_bytes(value[:4], "little")
+    rows = [value[at:at + 16] for at in range(4, end, 16)]
+    lines = [f"{int.from_bytes(row[:6], 'little')} = {text_of(row[6:])}" for row in rows]
+    return sorted(lines) + ["items " + value[at:at + 16].hex() for at in range(end, len(value), 16)]
+
+
 class Store:
     def __init__(self, redis, masks):
         self.redis, self.masks = redis, masks
@@ -30,6 +38,8 @@ class Store:
 
     def lines_of(self, key, kind):
         call = self.redis.call
+        if kind == "string" and key.startswith(b"state:items:"):
+            return packed_items(call("GET", key))
         if kind == "string":
             return [text_of(call("GET", key))]
         if kind == "list":

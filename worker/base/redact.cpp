@@ -65,7 +65,7 @@ std::string redact_named(std::string_view text) {
     const auto end = std::min(text.find_first_of(header ? std::string_view("\r\n") : end_of_value, value), text.size());
     if (end <= value) continue;
     const std::string_view kept = text.substr(value, end - value);
-    if (!header && (kept == "value" || kept == "NAME" || kept == "OWNER/NAME" || kept.starts_with("VALUE")))
+    if (!header && (kept == "value" || kept == "NAME" || kept.starts_with("OWNER/NAME") || kept.starts_with("VALUE")))
       continue;  // placeholders in our own messages
     safe.append(text.substr(done, value - done)).append(redacted);
     done = end;

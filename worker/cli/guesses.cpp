@@ -251,7 +251,7 @@ constexpr std::array answers{
     AnsweredGuesses{"entry", "read unread mark mark-read seen",
                     "use feedmill channel read CHANNEL ID, or feedmill channel unread CHANNEL ID"},
     AnsweredGuesses{"entry", "text content body", "use feedmill entry ID --text"},
-    AnsweredGuesses{"show", "settings options", "use feedmill show URL; to change them, feedmill set URL NAME=VALUE"},
+    AnsweredGuesses{"config", "feed", "use feedmill show URL; to change them, feedmill set URL NAME=VALUE"},
     AnsweredGuesses{"list", "--all -a -A", "feedmill list lists all feeds"},
     AnsweredGuesses{
         "list", "WORD",
