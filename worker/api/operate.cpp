@@ -55,7 +55,8 @@ std::optional<ApiReply> take_body(const Operation& operation, const json::object
       return problem("unknown_field", visible(fmt::format("{} is not a member of the body", name.substr(0, 100))));
     }
     const bool is_empty = value.is_null() || (value.is_string() && value.get_string().empty());
-    if (is_empty && operation.is_request() && !field->clears) continue;  // requests treat an empty value as absent
+    const bool is_left_out = is_empty && operation.is_request() && !field->clears && !field->narrows;
+    if (is_left_out) continue;  // requests treat an empty value as absent
     const std::string wrong = given.take_json(*field, is_empty && field->clears ? json::value("") : value);
     if (!wrong.empty()) return problem("bad_value", visible(fmt::format("{}: {}", name, wrong)));
   }

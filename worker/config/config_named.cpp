@@ -211,7 +211,8 @@ std::string base64(std::string_view bytes) {
 
 /// Fills in the header line; returns the problem, if any.
 std::string take_secret(FeedAuth& auth, const std::string& secret) {
-  if (!is_sendable_value(secret)) return "the secret must be one line of 1 to 4096 bytes";
+  if (!is_sendable_value(secret))
+    return "the secret must be one line of 1 to 4096 bytes, without control characters and spaces around it";
   auth.header_line =
       auth.header.empty() ? "Authorization: Basic " + base64(auth.user + ":" + secret) : auth.header + ": " + secret;
   return {};

@@ -33,21 +33,30 @@ std::optional<UnusableSettings> take_proxy(RequestStyle& style, const FetchOptio
   return {};
 }
 
-/// A program's login is for its origin only: not for a proxy that another program set, which could read it on the way
-/// to an http origin.
-std::optional<UnusableSettings> take_login(RequestStyle& style, const FetchRequest& request) {
+/// Takes the secret that the feed names. It is for its origin only, not for a proxy that any program may have set:
+/// that could read it on the way to an http origin. The operator's goes through such a proxy to https origins.
+std::optional<UnusableSettings> take_auth(RequestStyle& style, const FetchOptions& options,
+                                          const FetchRequest& request) {
   const FeedSettings& settings = request.settings;
-  if (!request.login) {
+  const bool is_login = names_login(settings.auth);
+  if (is_login) {
+    if (request.login) style.credential = &*request.login;
+  } else if (const auto found = options.credentials.find(settings.auth); found != options.credentials.end()) {
+    style.credential = &found->second;
+  }
+  if (style.credential == nullptr) {
     return UnusableSettings{
         Reason::status_auth,
-        fmt::format("its login {0} is not stored: feedmill login set {0}; nothing was sent", settings.auth)};
+        is_login ? fmt::format("its login {0} is not stored: feedmill login set {0}; nothing was sent", settings.auth)
+                 : fmt::format("its auth {} is not configured: [feed_auth.\"NAME\"]; nothing was sent", settings.auth)};
   }
-  if (!settings.proxy.empty() && settings.proxy != "none") {
+  const bool has_proxy = !settings.proxy.empty() && settings.proxy != "none";
+  if (has_proxy && (is_login || style.credential->origin.scheme == "http")) {
     return UnusableSettings{
         Reason::status_auth,
-        "a login is not sent through a feed's own proxy: remove its setting proxy; nothing was sent"};
+        fmt::format("{} is not sent through a feed's own proxy: remove its setting proxy; nothing was sent",
+                    is_login ? "a login" : "a secret for an http origin")};
   }
-  style.credential = &*request.login;
   return {};
 }
 
@@ -63,15 +72,8 @@ boost::system::result<RequestStyle, UnusableSettings> request_style(const FetchO
                             "its policy " + settings.policy + " is not configured: [egress.policy.\"NAME\"]"};
   }
   style.policy = settings.policy;
-  if (names_login(settings.auth)) {
-    if (auto unusable = take_login(style, request)) return std::move(*unusable);
-  } else if (!settings.auth.empty()) {
-    const auto credential = options.credentials.find(settings.auth);
-    if (credential == options.credentials.end()) {
-      return UnusableSettings{Reason::status_auth, "its auth " + settings.auth +
-                                                       " is not configured: [feed_auth.\"NAME\"]; nothing was sent"};
-    }
-    style.credential = &credential->second;
+  if (!settings.auth.empty()) {
+    if (auto unusable = take_auth(style, options, request)) return std::move(*unusable);
   }
   if (auto unusable = take_proxy(style, options, settings.proxy)) return std::move(*unusable);
   style.user_agent = user_agent(options.contact, request.feed_url, settings.user_agent,

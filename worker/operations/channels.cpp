@@ -39,6 +39,7 @@ constexpr std::array of_order{OperationField{.name = "channels",
 constexpr OperationField marked_feed = [] {
   OperationField field = in_body(feed_field, "With all: only posts of this feed");
   field.required = false;
+  field.narrows = true;
   return field;
 }();
 constexpr std::array of_mark{
@@ -53,7 +54,8 @@ constexpr std::array of_mark{
     OperationField{.name = "up_to",
                    .kind = Kind::place,
                    .unit = "CURSOR",
-                   .about = "With all: cursor of an entry; those above it in a list stay unread"}};
+                   .about = "With all: cursor of an entry; those above it in a list stay unread",
+                   .narrows = true}};
 
 void add(const RequestCall& call) {
   const auto step = call.step();

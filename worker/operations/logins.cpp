@@ -66,7 +66,8 @@ std::string full_name(const OperationContext& context, const OperationValues& gi
   const bool by_operator = context.app.empty();
   const std::string full = by_operator ? given.text("name") : fmt::format("{}/{}", context.app, given.text("name"));
   for (const std::string_view part : {owner_of_login(full), own_name_of_login(full)}) {
-    const std::string wrong = check_plain_name(std::string(part));
+    const bool is_dots = part == "." || part == "..";  // clients resolve them in a path
+    const std::string wrong = is_dots ? "letters or digits are missing" : check_plain_name(std::string(part));
     if (wrong.empty()) continue;
     throw OperationRefused{"bad_value", fmt::format("name: write {}; {}", by_operator ? "OWNER/NAME" : "NAME", wrong)};
   }

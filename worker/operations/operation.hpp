@@ -63,6 +63,7 @@ struct OperationField {
   bool is_key = false;   ///< names something stored, by any name that may be stored; HTTP has it in the query
   bool told = false;     ///< repeated in the answer to a request
   bool clears = false;   ///< takes an empty text, which removes the stored one
+  bool narrows = false;  ///< limits the change of a request: an empty text is refused, not absent
   std::int64_t least = 0, most = 0;
   std::span<const std::string_view> choices{};
 

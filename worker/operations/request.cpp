@@ -140,7 +140,7 @@ class RequestReader {
       if (!is_utf8(text)) throw OperationRefused{"bad_value", shown(name) + ": not valid UTF-8"};
       if (field->kind == Kind::settings) {
         settings[name.substr(setting.size())] = text;
-      } else if (!text.empty() || field->clears) {
+      } else if (!text.empty() || field->clears || field->narrows) {
         const std::string wrong = request_.given.take_text(*field, text);
         if (!wrong.empty()) throw OperationRefused{"bad_value", fmt::format("{}: {}", name, wrong)};
       }

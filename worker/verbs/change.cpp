@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "storage/feeds/feeds.hpp"
+#include "storage/feeds/logins.hpp"
 #include "storage/store/partition.hpp"
 #include "worker/base/posix_signals.hpp"
 #include "worker/cli/verb.hpp"
@@ -30,10 +31,15 @@ namespace {
 
 /// Prints a note if the secret is bound to another origin: usually a mistake, but the feed may redirect there.
 void note_other_origin(const std::string& url, const FeedSettings& settings, const VerbContext& context) {
-  const auto auth = context.config.feed_auth.find(settings.auth);
-  if (auth == context.config.feed_auth.end() || origin_of(auth->second.origin) == origin_of(url)) return;
-  context.terminal.note(fmt::format("auth={} may be sent only to {}, but {} has another origin", auth->first,
-                                    auth->second.origin, visible(url)));
+  std::string origin;
+  if (names_login(settings.auth)) {
+    if (const auto login = or_fail(Logins(context.store).find(settings.auth))) origin = login->origin;
+  } else if (const auto auth = context.config.feed_auth.find(settings.auth); auth != context.config.feed_auth.end()) {
+    origin = auth->second.origin;
+  }
+  if (origin.empty() || origin_of(origin) == origin_of(url)) return;
+  context.terminal.note(
+      fmt::format("auth={} may be sent only to {}, but {} has another origin", settings.auth, origin, visible(url)));
 }
 
 void tell_settings(Terminal& terminal, std::string_view result, const std::string& url, const FeedSettings& settings) {

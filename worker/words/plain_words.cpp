@@ -250,11 +250,11 @@ std::string remedy_words(std::string_view reason, std::string_view url) {
 std::string remedy_words(const FeedRecord& record) {
   const FeedState& state = record.state;
   const std::string auth = read_settings(state.settings).auth, url = shell_word(redact(record.feed_url));
+  if (state.last.error == "status.auth" && !auth.empty() && state.last.status == 0) return "";  // the detail says it
   if (state.last.error == "status.auth" && !auth.empty()) {
     return fmt::format(
-        "Correct the secret of auth={}. If it is new in the configuration, reload the workers (SIGHUP). Then: feedmill "
-        "refresh {}.",
-        auth, url);
+        "Correct the secret of {}, or its origin, if the feed has moved. {}Then: feedmill refresh {}.", auth,
+        names_login(auth) ? "" : "If it is new in the configuration, reload the workers (SIGHUP). ", url);
   }
   if (state.last.error == "parse.not_a_feed" && state.last.detail == "an HTML page")
     return fmt::format("The URL is a web page, not a feed: feedmill discover {} lists the feeds it links to.", url);

@@ -120,9 +120,12 @@ TEST_F(ReaderOverHttp, UnreadPostsOfOneFeedAreListedAndMarkedUpToAPosition) {
   EXPECT_EQ(mark({{"entries", "all"}, {"url", url(0)}}), "200 marked");
   EXPECT_EQ(listed(its), Cursors());
   EXPECT_EQ(listed(of_feed + percent_encoded(url(9))), Cursors()) << "it is not in the channel";
+  // Empty, they would mark the whole channel.
   for (const json::object& wrong :
-       {json::object{{"entries", {1}}, {"url", url(0)}}, json::object{{"entries", {1}}, {"up_to", before[9]}},
-        json::object{{"entries", "all"}, {"up_to", "now"}}, json::object{{"entries", "all"}, {"up_to", "1:a\n:1"}}}) {
+       {json::object{{"entries", "all"}, {"url", ""}}, json::object{{"entries", "all"}, {"url", nullptr}},
+        json::object{{"entries", "all"}, {"up_to", ""}}, json::object{{"entries", {1}}, {"url", url(0)}},
+        json::object{{"entries", {1}}, {"up_to", before[9]}}, json::object{{"entries", "all"}, {"up_to", "now"}},
+        json::object{{"entries", "all"}, {"up_to", "1:a\n:1"}}}) {
     EXPECT_EQ(mark(wrong), "422 bad_value") << wrong;
   }
   EXPECT_EQ(served->get(of_feed + "ftp://x").status, 400);

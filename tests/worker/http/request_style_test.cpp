@@ -149,6 +149,10 @@ TEST_F(RequestStyleTest, SendsALoginToItsOriginAlone) {
   EXPECT_THAT(refused.detail, HasSubstr("remove its setting proxy"));
   EXPECT_FALSE(refused.sent);
   EXPECT_EQ(server.requests().size(), 2U);
+  options.credentials["conf"] = Credential{origin_of(server.url("/")), "X-Conf: c4nary"};
+  fetcher.reset();
+  EXPECT_THAT(error(feed(server.url("/feed"), {"auth=conf", its})).detail, HasSubstr("a secret for an http origin"));
+  EXPECT_EQ(server.requests().size(), 2U);
   // Without the login, nothing is sent.
   const FetchError missing = error(feed(server.url("/feed"), {"auth=reader/paper"}));
   EXPECT_EQ(missing.reason, Reason::status_auth);

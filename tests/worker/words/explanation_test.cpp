@@ -125,11 +125,14 @@ TEST(Explain, NamesWhatToDoAboutAFailure) {
 TEST(Explain, DoesNotAdviseToSetALoginThatIsSet) {
   FeedRecord record = record_of_the_specification();
   record.state.last.error = "status.auth";
+  record.state.last.status = 401;
   EXPECT_NE(text(record, {"example.org", {}, {}}).find(" auth="), std::string::npos);
   record.state.settings = R"({"auth":"news"})";
   const std::string shown = text(record, {"example.org", {}, {}});
-  EXPECT_NE(shown.find("Correct the secret of auth=news."), std::string::npos) << shown;
+  EXPECT_NE(shown.find("Correct the secret of news, or its origin"), std::string::npos) << shown;
   EXPECT_EQ(shown.find("feedmill set"), std::string::npos) << shown;
+  record.state.last.status = 0;  // nothing was sent
+  EXPECT_EQ(text(record, {"example.org", {}, {}}).find("do  "), std::string::npos) << "the detail says why";
 }
 
 // SECURITY K1
