@@ -62,7 +62,7 @@ def entry_overhead(redis, keys):
 
 def main():
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    options.add_argument("--feeds", type=int, default=2000)
+    options.add_argument("--feeds", type=int, help="default: 2000, with --instructions 300")
     options.add_argument("--hosts", type=int, default=0, help="how many they are spread over (default: one for five feeds)")
     options.add_argument("--rounds", type=int, default=1)
     options.add_argument("--build", type=pathlib.Path, action="append")
@@ -73,6 +73,7 @@ def main():
     given = options.parse_args()
     if feedmill := given.instructions or given.check or given.update:
         return counted(feedmill, given)
+    given.feeds = given.feeds or 2000
     builds = given.build or [pathlib.Path(__file__).resolve().parents[2] / "build/release"]
     sides = [(build, workers) for build in builds for workers in given.workers or [1]]
     for hosts in dict.fromkeys([given.hosts or max(given.feeds // 5, 1), 1]):
@@ -90,7 +91,7 @@ def counted(feedmill, given):
     if shutil.which("valgrind") is None or shutil.which("redis-server") is None:
         print("skipped: valgrind or redis-server is not installed")
         return 77
-    now = instructions(feedmill, given.feeds if given.instructions else 150, [] if given.loose else memory.LISTPACK)
+    now = instructions(feedmill, (given.feeds or 300) if given.instructions else 150, [] if given.loose else memory.LISTPACK)
     before = json.loads(BASELINE.read_text()) if given.check else {}
     for name, value in now.items():
         print(f"{name:28}{value:12,}" + (f"  {value / before[name] - 1:+.1%}" if name in before else ""))
