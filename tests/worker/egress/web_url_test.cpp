@@ -38,6 +38,7 @@ TEST(CanonicalFeedUrl, HasOneSpelling) {
       {"http://example.org/%c3%a4", "http://example.org/%c3%a4"},
       {"http://example.org/%7euser", "http://example.org/%7euser"},
       {"http://example.org/{tag}", "http://example.org/{tag}"},
+      {"http://example.org/x}:http?{a}:b", "http://example.org/x%7D:http?{a%7D:b"},  // SECURITY A1
       {"http://b\xc3\xbc"
        "cher.example/",
        "http://xn--bcher-kva.example/"},
