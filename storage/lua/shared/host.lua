@@ -65,15 +65,16 @@ local function write_quota(gate)
   redis.call('HSET', gate.key, field, table.concat(numbers, ' '))
 end
 
--- A new name at a gate starts with another name's pace. Forgets names not used for a month, given paces that have
--- expired, and the least recently used name if there are too many.
+-- A new name at a gate starts with another name's pace. Forgets names not used for a month, this name's given pace once
+-- it has expired, and the least recently used name if there are too many.
 local function sort_quotas(gate, now)
   local oldest, count = nil, 0
   for name, quota in pairs(gate.quotas) do
-    if quota.start + quota_kept < now and quota.hold < now or quota.told_at > 0 and quota.told_until <= now then
+    local is_over = quota.told_at > 0 and quota.told_until <= now
+    if quota.start + quota_kept < now and quota.hold < now or is_over and name == gate.egress then
       gate.quotas[name] = nil
       redis.call('HDEL', gate.key, 'q:' .. name)
-    else
+    elseif not is_over then
       count = count + 1
       if not oldest or quota.start < gate.quotas[oldest].start then oldest = name end
     end
@@ -106,7 +107,10 @@ local function opens_first(gate, spacing, now)
   local first, ways = opens_at(gate, spacing), 1
   for name, quota in pairs(gate.quotas or {}) do
     if name ~= gate.egress and quota.start + 3 * quota.pace + 10 * minute_ms > now then
-      first, ways = math.min(first, opens_for(gate, spacing, quota)), ways + 1
+      local at = opens_for(gate, spacing, quota)
+      -- Its given pace may end before.
+      if quota.told_at > 0 then at = math.min(at, math.max(quota.told_until, opens_for(gate, spacing))) end
+      first, ways = math.min(first, at), ways + 1
     end
   end
   return first, ways
