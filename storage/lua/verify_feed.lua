@@ -280,7 +280,7 @@ for i = 1, #ids, 2 do
   end
 end
 if not is_migrated then
-  -- older forms of digests are no violations
+  -- older forms of digests are not violations
 elseif packed and not last_of_rows then
   find('I4', 'items.damaged', url, {items}, 'holds no digests', {repack(url)})
 elseif differ > 0 then

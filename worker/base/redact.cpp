@@ -66,7 +66,7 @@ std::string redact_named(std::string_view text) {
     if (end <= value) continue;
     const std::string_view kept = text.substr(value, end - value);
     if (!header && (kept == "value" || kept == "NAME" || kept.starts_with("OWNER/NAME") || kept.starts_with("VALUE")))
-      continue;  // placeholders in our own messages
+      continue;  // a usage line, not a value
     safe.append(text.substr(done, value - done)).append(redacted);
     done = end;
     at = end - 1;

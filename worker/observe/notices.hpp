@@ -57,7 +57,7 @@ Notice requests_notice(const RequestFigures& figures, Milliseconds now);
 /// A feed's subscription changed from state `from` to `to` ("" = none); contains no secrets.
 struct PushNews {
   std::string feed_url, from, to;
-  std::string why;  ///< "" if there is no reason to give
+  std::string why;  ///< "" = unknown
   std::string hub;
   bool hub_in_trouble = false;
   bool fell = false;  ///< failed or denied since it was last healthy, and reported as such

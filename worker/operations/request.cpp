@@ -131,7 +131,7 @@ class RequestReader {
       throw OperationRefused{"bad_value", shown(name) + " is given twice"};
   }
 
-  /// An empty field counts as absent, except that an empty setting is removed, as is a field that `clears`.
+  /// An empty field counts as absent. Settings and fields with `clears` are removed, fields with `narrows` rejected.
   void take_values() {
     json::object settings;
     for (const auto& [name, text] : record_.fields) {

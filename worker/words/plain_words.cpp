@@ -250,8 +250,8 @@ std::string remedy_words(std::string_view reason, std::string_view url) {
 std::string remedy_words(const FeedRecord& record) {
   const FeedState& state = record.state;
   const std::string auth = read_settings(state.settings).auth, url = shell_word(redact(record.feed_url));
-  if (state.last.error == "status.auth" && !auth.empty() && state.last.status == 0) return "";  // the detail says it
   if (state.last.error == "status.auth" && !auth.empty()) {
+    if (state.last.status == 0) return "";  // nothing was sent; the detail has the remedy
     return fmt::format(
         "Correct the secret of {}, or its origin, if the feed has moved. {}Then: feedmill refresh {}.", auth,
         names_login(auth) ? "" : "If it is new in the configuration, reload the workers (SIGHUP). ", url);

@@ -219,7 +219,7 @@ TEST_F(ReaderOverHttp, FeedsAreFilteredByChannelUserStateAndText) {
   EXPECT_EQ(listed("/feeds?channel=anna/b&" + gulls), Urls{url(1)});
   EXPECT_EQ(listed("/feeds?user=anna&" + gulls), Urls{url(1)}) << "only in the channel with that title";
   EXPECT_EQ(listed("/feeds?channel=anna/a&" + gulls), Urls{}) << "another channel's title";
-  EXPECT_EQ(listed("/feeds?" + gulls), Urls{}) << "it is nobody's but the channel's";
+  EXPECT_EQ(listed("/feeds?" + gulls), Urls{}) << "only the channel has this title";
   EXPECT_EQ(listed("/feeds?text=example&state=paused&user=anna"), Urls{url(0)});
   command({"HSET", "state:feed:" + url(0), "last_detail", "no route to host"});
   const json::object row = object_of(served->get("/feeds?user=anna&limit=1")).at("feeds").at(0).as_object();

@@ -44,7 +44,7 @@ TEST(WayToStore, LetsOneAtATimeWaitForAStoreThatIsAway) {
   EXPECT_FALSE(way.enter());
   other.reset();
   const auto probe = way.enter();
-  ASSERT_TRUE(probe) << "somebody must find out that it is back";
+  ASSERT_TRUE(probe) << "a probe finds out that it is back";
   EXPECT_FALSE(way.enter());
   way.note(true);
   EXPECT_TRUE(way.enter());
