@@ -24,18 +24,18 @@ class StoryTest : public StoreTest {
   }
 
   /// Refreshes a feed with a document that lists these posts; adds the feed if necessary.
-  void publish(const std::string& url, const std::vector<EntryRecord>& posts,
+  void publish(const std::string& feed, const std::vector<EntryRecord>& posts,
                Retention retention = {.entries = 100'000, .hard_cap = 100'000}) {
-    add(url);
-    const Claim claim = claim_of(url);
+    add(feed);
+    const Claim claim = claim_of(feed);
     Commit commit = plan(claim, posts, retention);
     commit.next_due = claim.now;
     send(commit);
   }
 
   /// The id of a post, Entry:<n>; "none" if there is no such post.
-  std::string id(const std::string& url, const std::string& guid) {
-    const auto entry = Entries(store).get_by_guid(url, guid);
+  std::string id(const std::string& feed, const std::string& guid) {
+    const auto entry = Entries(store).get_by_guid(feed, guid);
     return entry && *entry ? (*entry)->id : "none";
   }
   Texts same_as(const std::string& of) {

@@ -1,6 +1,6 @@
 // Random histories of a feed in which some documents have bad guids and links, through the real commit path: a post is
 // created once and keeps its entry, its guid and its content (DESIGN §5).
-// FEEDMILL_HISTORIES: number of histories of each kind (default 40). FEEDMILL_HISTORY_SEED: seed of the first one; a
+// FEEDMILL_HISTORIES: number of histories of each kind (default 24). FEEDMILL_HISTORY_SEED: seed of the first one; a
 // failure prints its own.
 #include <algorithm>
 #include <cstdlib>
@@ -303,7 +303,7 @@ std::uint64_t number_in(const char* variable, int otherwise) {
   return text == nullptr ? static_cast<std::uint64_t>(otherwise) : std::strtoull(text, nullptr, 10);
 }
 
-const std::uint64_t histories = number_in("FEEDMILL_HISTORIES", is_sanitized ? 15 : tries(40, 200, 200));
+const std::uint64_t histories = number_in("FEEDMILL_HISTORIES", is_sanitized ? 15 : tries(24, 200, 200));
 const std::uint64_t first_seed = number_in("FEEDMILL_HISTORY_SEED", 1);
 
 TEST_F(IdentityHistories, CreateEachPostOnceAndKeepItsGuid) {

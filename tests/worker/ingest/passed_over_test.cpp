@@ -255,11 +255,11 @@ void compare_histories(bool names, unsigned seeds, std::size_t least_passed) {
 }
 
 TEST(PassedOver, LeavesWhatReadingAllLeaves) {
-  compare_histories(true, static_cast<unsigned>(tries(16, 150, 1000)), 300);
+  compare_histories(true, static_cast<unsigned>(tries(10, 150, 1000)), 300);
 }
 
 TEST(PassedOver, LeavesWhatReadingAllLeavesWhereLinksStandForGuids) {
-  compare_histories(false, static_cast<unsigned>(tries(16, 150, 1000)), 300);
+  compare_histories(false, static_cast<unsigned>(tries(10, 150, 1000)), 300);
 }
 
 TEST(PassedOver, PostsWithoutGuidsAreKnownByTheirLinks) {

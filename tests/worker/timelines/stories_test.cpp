@@ -164,10 +164,10 @@ TEST_F(StoryDelivery, RebuildsTheIndexAfterFallingBehindTheStream) {
 TEST_F(StoryDelivery, EachIsReportedOnceHoweverOftenDeliveryDies) {
   drain();
   for (int round = 0; round < 15; ++round) {
-    for (const std::string& url : {site, planet}) {
+    for (const std::string& feed : {site, planet}) {
       const std::string n = std::to_string(round);
-      publish(url, {post_to("g" + n, "https://site.example/" + n, "Fog until noon"),
-                    post_to("h" + n, url + "/" + n, "Fog until noon")});
+      publish(feed, {post_to("g" + n, "https://site.example/" + n, "Fog until noon"),
+                    post_to("h" + n, feed + "/" + n, "Fog until noon")});
     }
     const pid_t child = fork();
     ASSERT_GE(child, 0);
@@ -227,8 +227,8 @@ TEST_F(StoryDelivery, TwoDeliverersReportTheSameAsOne) {
   const Retention five{.entries = 5, .hard_cap = 5, .strict = true};
   for (int round = 0; round < 60; ++round) {
     const std::string n = std::to_string(round);
-    for (const std::string& url : {site, planet}) {
-      publish(url, {post_to("g" + n, "https://site.example/" + n, "Fog until noon", round)}, five);
+    for (const std::string& feed : {site, planet}) {
+      publish(feed, {post_to("g" + n, "https://site.example/" + n, "Fog until noon", round)}, five);
     }
   }
   writing = false;
