@@ -11,7 +11,6 @@
 #include "worker/base/posix_signals.hpp"
 #include "worker/base/terminal.hpp"
 #include "worker/cli/cli.hpp"
-#include "worker/verbs/commands.hpp"
 #include "worker/verbs/table.hpp"
 
 namespace {

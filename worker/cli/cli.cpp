@@ -10,7 +10,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "worker/cli/mistakes.hpp"
+#include "worker/cli/command_tree.hpp"
 #include "worker/cli/verb_reader.hpp"
 #include "worker/config/config.hpp"
 
@@ -136,9 +136,9 @@ class Tree {
     if (!verb.is_heading()) {
       VerbReader& reader = readers_.emplace_back(verb);
       reader.take(arguments);
-      app.callback([this, &app, &reader, checks = arguments.checks()] {
+      app.callback([this, &app, &reader] {
         if (!app.get_subcommands().empty()) return;  // a verb below this one was named
-        for (const auto& check : checks) check();
+        reader.finish();
         chosen_ = &reader;
       });
     }

@@ -1,4 +1,4 @@
-// The command line's verbs and flags as plain values, for help, completions, the manual and the reference page.
+// The command line's verbs and flags as plain values; texts and errors made from them (OPERATIONS §1).
 #pragma once
 
 #include <span>
@@ -7,6 +7,8 @@
 #include <vector>
 
 namespace feedmill {
+
+struct Option;
 
 /// Known values of a flag or argument, for completions.
 struct CommandValues {
@@ -57,6 +59,15 @@ struct CommandNode {
   std::vector<CommandNode> verbs;  ///< subcommands in the order of the help, grouped
 };
 
+/// A node and its words: "entry put"; "" for the program itself.
+struct VerbPlace {
+  std::string path;
+  const CommandNode* node;
+
+  /// The place of a verb of this node.
+  VerbPlace below(const CommandNode& verb) const { return {path.empty() ? verb.name : path + " " + verb.name, &verb}; }
+};
+
 /// An exit code and its meaning.
 struct ExitCode {
   std::string_view code, meaning;
@@ -66,5 +77,26 @@ std::span<const ExitCode> exit_codes();
 
 /// The text of `-h` for `node`; `path`: its words, such as "entry put", or "" for the program itself.
 std::string help_text(const CommandNode& node, std::string_view path);
+
+/// feedmill(1) in man(7) macros: all verbs and flags of `tree`, all configuration options, and the exit codes.
+std::string manual_page(const CommandNode& tree);
+
+/// All verbs of `tree` by group, with their arguments, flags, examples and exit codes, as Markdown.
+std::string reference_page(const CommandNode& tree);
+
+/// The completion script for `shell`: bash, zsh or fish.
+std::string completion_script(const CommandNode& tree, std::string_view shell);
+
+// Errors for words and flags that the command line does not have. They name the right verb or flag.
+
+/// The error in the words of `arguments` that should name a verb; "" if they name one. Looks only at the first words:
+/// values and flags are the parser's concern.
+std::string misnamed_verb(const CommandNode& tree, std::span<const std::string> arguments);
+
+/// The error for a flag that neither the verb at `path` nor the program has. `path`: "entry put"; "" without a verb.
+std::string unknown_flag(const CommandNode& tree, std::string_view path, std::string_view flag);
+
+/// The error for the flag of an option that the verb at `path` does not use.
+std::string unused_flag(std::string_view path, const Option& option);
 
 }  // namespace feedmill

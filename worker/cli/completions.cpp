@@ -1,28 +1,22 @@
 #include <functional>
-#include <utility>
+#include <string>
+#include <string_view>
 #include <vector>
 
-#include "worker/cli/pages.hpp"
+#include "worker/cli/command_tree.hpp"
 
 namespace feedmill {
 namespace {
 
-/// A verb and its words; "" for the program itself.
-struct Place {
-  std::string path;
-  const CommandNode* node;
-};
-
-void collect(const CommandNode& node, const std::string& path, std::vector<Place>& places) {
-  places.push_back({path, &node});
-  for (const CommandNode& verb : node.verbs) {
-    collect(verb, path.empty() ? verb.name : path + " " + verb.name, places);
-  }
+void collect(const VerbPlace& place, std::vector<VerbPlace>& places) {
+  places.push_back(place);
+  for (const CommandNode& verb : place.node->verbs) collect(place.below(verb), places);
 }
 
-std::vector<Place> places_of(const CommandNode& tree) {
-  std::vector<Place> places;
-  collect(tree, "", places);
+/// The program and all verbs.
+std::vector<VerbPlace> places_of(const CommandNode& tree) {
+  std::vector<VerbPlace> places;
+  collect({"", &tree}, places);
   return places;
 }
 
@@ -43,7 +37,7 @@ std::string in_quotes(std::string_view text, bool fish = false) {
 
 /// Case patterns, joined by `between`, that lead from `group` to its verbs: "' add'" from the program, "'channel list'"
 /// from a group.
-std::string steps(const Place& group, std::string_view between) {
+std::string steps(const VerbPlace& group, std::string_view between) {
   std::string text;
   for (const CommandNode& verb : group.node->verbs) {
     text.append(text.empty() ? "" : between).append(in_quotes(group.path + " " + verb.name));
@@ -95,7 +89,7 @@ std::string value_cases(const CommandNode& tree, const std::string& flag_word) {
   const auto add = [&](const std::string& pattern, const CommandValues& values) {
     if (values.any()) text += "    " + pattern + ") " + offer(values) + "; return ;;\n";
   };
-  for (const Place& place : places_of(tree)) {
+  for (const VerbPlace& place : places_of(tree)) {
     if (flag_word.empty()) {
       add(in_quotes(place.path), argument_values(*place.node));
       continue;
@@ -120,7 +114,7 @@ std::string verb_names(const CommandNode& node) {
 /// Lines that find `verb` among the words before the cursor, for both bash and zsh.
 std::string find_verb(const CommandNode& tree, std::string_view word) {
   std::string text = "    case \"$verb " + std::string(word) + "\" in\n";
-  for (const Place& place : places_of(tree)) {
+  for (const VerbPlace& place : places_of(tree)) {
     if (place.node->verbs.empty()) continue;
     const std::string longer = place.path.empty() ? "${verb:+$verb }" : "$verb ";
     text += "      " + steps(place, "|") + ") verb=\"" + longer + std::string(word) + "\" ;;\n";
@@ -151,7 +145,7 @@ std::string bash(const CommandNode& tree) {
       flag_names(tree, Flags::with_value, "|", true) +
       ") return ;; esac\n"
       "  case \"$verb\" in\n";
-  for (const Place& place : places_of(tree)) {
+  for (const VerbPlace& place : places_of(tree)) {
     const bool root = place.path.empty();
     text += "    " + in_quotes(place.path) + ") verbs=" + in_quotes(verb_names(*place.node)) +
             " flags=" + in_quotes(root ? "" : flag_names(*place.node, Flags::all, " ", false)) + " ;;\n";
@@ -169,9 +163,9 @@ std::string bash(const CommandNode& tree) {
 }
 
 /// "name:description", the format of zsh's _describe.
-std::string described(std::string name, const std::string& about) {
+std::string described(std::string_view name, const std::string& about) {
   std::string text;
-  for (const char c : std::exchange(name, {})) text += c == ':' ? std::string("\\:") : std::string(1, c);
+  for (const char c : name) text += c == ':' ? std::string("\\:") : std::string(1, c);
   return in_quotes(text + ":" + about);
 }
 
@@ -207,7 +201,7 @@ std::string zsh(const CommandNode& tree) {
       ") return ;; esac\n"
       "  if [[ ${words[CURRENT]} == -* ]]; then\n"
       "    case \"$verb\" in\n";
-  for (const Place& place : places_of(tree)) {
+  for (const VerbPlace& place : places_of(tree)) {
     if (!place.path.empty()) text += "      " + in_quotes(place.path) + ") flags=(" + zsh_flags(*place.node) + ") ;;\n";
   }
   text += "    esac\n    flags+=(" + zsh_flags(tree) +
@@ -216,7 +210,7 @@ std::string zsh(const CommandNode& tree) {
           "    return\n"
           "  fi\n"
           "  case \"$verb\" in\n";
-  for (const Place& place : places_of(tree)) {
+  for (const VerbPlace& place : places_of(tree)) {
     if (place.node->verbs.empty()) continue;
     text += "    " + in_quotes(place.path) + ")";
     std::string group;
@@ -264,7 +258,7 @@ std::string fish(const CommandNode& tree) {
       "  set -l verb ''\n"
       "  for word in (commandline -opc)[2..-1]\n"
       "    switch \"$verb $word\"\n";
-  for (const Place& place : places_of(tree)) {
+  for (const VerbPlace& place : places_of(tree)) {
     if (place.node->verbs.empty()) continue;
     text += "      case " + steps(place, " ") + "\n        set verb " +
             (place.path.empty() ? "$word" : "\"$verb $word\"") + "\n";
@@ -275,7 +269,7 @@ std::string fish(const CommandNode& tree) {
       "  test \"$verb\" = \"$argv[1]\"\n"
       "end\n";
   for (const CommandFlag& flag : tree.flags) text += fish_flag("", flag);
-  for (const Place& place : places_of(tree)) {
+  for (const VerbPlace& place : places_of(tree)) {
     const std::string condition = " -n " + in_quotes("__feedmill_at \"" + place.path + "\"");
     for (const CommandNode& verb : place.node->verbs) {
       const std::string about = place.path.empty() ? verb.group + ": " + verb.about : verb.about;

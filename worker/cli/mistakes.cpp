@@ -1,6 +1,5 @@
-#include "worker/cli/mistakes.hpp"
-
 #include <algorithm>
+#include <iterator>
 #include <utility>
 #include <vector>
 
@@ -10,6 +9,7 @@
 #include "parsers/text/strings.hpp"
 #include "storage/records/stored_entry.hpp"
 #include "worker/base/terminal.hpp"
+#include "worker/cli/command_tree.hpp"
 #include "worker/cli/guesses.hpp"
 #include "worker/config/config.hpp"
 
@@ -19,16 +19,7 @@ namespace {
 constexpr std::size_t longest_word = 40;  // of a typing error
 constexpr std::size_t most_answers = 4, most_words = 4;
 
-/// A verb and its words; "" for the program itself.
-struct VerbPlace {
-  std::string path;
-  const CommandNode* node;
-};
 using VerbPlaces = std::vector<VerbPlace>;
-
-VerbPlace below(const VerbPlace& group, const CommandNode& verb) {
-  return {group.path.empty() ? verb.name : group.path + " " + verb.name, &verb};
-}
 
 const CommandNode* verb_named(const CommandNode& group, std::string_view name) {
   const auto found = std::ranges::find(group.verbs, name, &CommandNode::name);
@@ -39,7 +30,7 @@ VerbPlace place_of(const CommandNode& tree, std::string_view path) {
   VerbPlace place{"", &tree};
   while (!path.empty()) {
     const std::size_t end = std::min(path.find(' '), path.size());
-    place = below(place, *verb_named(*place.node, path.substr(0, end)));
+    place = place.below(*verb_named(*place.node, path.substr(0, end)));
     path.remove_prefix(std::min(end + 1, path.size()));
   }
   return place;
@@ -55,14 +46,14 @@ bool is_among(std::string_view word, std::string_view words) {
 }
 
 VerbGuesses guesses_for(std::string_view path) {
-  const auto row = std::ranges::find(verb_guesses(), path, &VerbGuesses::verb);
-  return row == verb_guesses().end() ? VerbGuesses{} : *row;
+  const auto* const row = std::ranges::find(verb_guesses, path, &VerbGuesses::verb);
+  return row == std::end(verb_guesses) ? VerbGuesses{} : *row;
 }
 
 std::string_view answer_to(std::string_view path, std::string_view word) {
-  const auto row = std::ranges::find_if(
-      answered_guesses(), [&](const AnsweredGuesses& one) { return one.verb == path && is_among(word, one.words); });
-  return row == answered_guesses().end() ? std::string_view() : row->answer;
+  const auto* const row = std::ranges::find_if(
+      answered_guesses, [&](const AnsweredGuesses& one) { return one.verb == path && is_among(word, one.words); });
+  return row == std::end(answered_guesses) ? std::string_view() : row->answer;
 }
 
 bool is_called(const VerbPlace& place, std::string_view word) {
@@ -72,7 +63,7 @@ bool is_called(const VerbPlace& place, std::string_view word) {
 /// Whether both words mean one verb of the program, as "rm" and "delete" do.
 bool are_synonyms(const CommandNode& tree, std::string_view a, std::string_view b) {
   return std::ranges::any_of(tree.verbs, [&](const CommandNode& verb) {
-    const VerbPlace place = below({"", &tree}, verb);
+    const VerbPlace place = VerbPlace{"", &tree}.below(verb);
     return is_called(place, a) && is_called(place, b);
   });
 }
@@ -81,7 +72,7 @@ bool are_synonyms(const CommandNode& tree, std::string_view a, std::string_view 
 VerbPlaces meant_in(const CommandNode& tree, const VerbPlace& group, std::string_view word) {
   VerbPlaces found;
   for (const CommandNode& verb : group.node->verbs) {
-    const VerbPlace place = below(group, verb);
+    const VerbPlace place = group.below(verb);
     if (is_called(place, word) || (!group.path.empty() && are_synonyms(tree, word, verb.name))) found.push_back(place);
   }
   return found;
@@ -95,11 +86,11 @@ bool is_heading(const VerbPlace& place) {
 VerbPlaces meant(const CommandNode& tree, std::string_view word) {
   VerbPlaces found, by_name;
   for (const CommandNode& verb : tree.verbs) {
-    const VerbPlace place = below({"", &tree}, verb);
+    const VerbPlace place = VerbPlace{"", &tree}.below(verb);
     if (is_called(place, word) && (!is_heading(place) || !verb.arguments.empty())) found.push_back(place);
     const CommandNode* const list = verb_named(verb, "list");
     for (const CommandNode& lower : verb.verbs) {
-      const VerbPlace its = below(place, lower);
+      const VerbPlace its = place.below(lower);
       // A heading alone is its list, or any of its verbs.
       const bool by_heading = is_called(place, word) && verb.arguments.empty() && (list == nullptr || list == &lower);
       if (by_heading || is_among(word, guesses_for(its.path).anywhere)) found.push_back(its);
@@ -113,7 +104,7 @@ VerbPlaces meant(const CommandNode& tree, std::string_view word) {
 VerbPlaces meant_by(const CommandNode& tree, std::string_view action, std::string_view object) {
   bool is_object = false;
   for (const CommandNode& verb : tree.verbs) {
-    const VerbPlace place = below({"", &tree}, verb);
+    const VerbPlace place = VerbPlace{"", &tree}.below(verb);
     if (!is_heading(place) || !is_called(place, object)) continue;
     is_object = true;
     if (VerbPlaces found = meant_in(tree, place, action); !found.empty()) return found;
@@ -125,7 +116,7 @@ VerbPlaces meant_by(const CommandNode& tree, std::string_view action, std::strin
 /// The answer to a word for an action and a word for its object, a heading: "rename channel"; "" if there is none.
 std::string_view answer_below(const CommandNode& tree, std::string_view action, std::string_view object) {
   for (const CommandNode& verb : tree.verbs) {
-    const VerbPlace place = below({"", &tree}, verb);
+    const VerbPlace place = VerbPlace{"", &tree}.below(verb);
     const bool is_meant = is_heading(place) && is_called(place, object);
     if (const std::string_view answer = is_meant ? answer_to(place.path, action) : ""; !answer.empty()) return answer;
   }
@@ -337,11 +328,11 @@ std::string misnamed_verb(const CommandNode& tree, std::span<const std::string> 
   const CommandNode* const verb = verb_named(tree, words.front());
   if (verb == nullptr) return unknown_verb(tree, root, words);
   if (words.size() < 2) return {};
-  VerbPlace place = below(root, *verb);
+  VerbPlace place = root.below(*verb);
   std::size_t first = 1;
   std::string wrong;
   if (const CommandNode* const lower_verb = verb_named(*verb, words[1]); lower_verb != nullptr) {
-    place = below(place, *lower_verb);
+    place = place.below(*lower_verb);
     first = 2;
   } else if (verb->verbs.empty()) {
     wrong = misplaced_word(tree, place, words[1]);
@@ -363,7 +354,7 @@ std::string unknown_flag(const CommandNode& tree, std::string_view path, std::st
   std::vector<std::string> right;
   std::vector<KnownName> names;
   for (const VerbPlace* const owner : {&place, &root}) {
-    for (const FlagGuesses& row : flag_guesses()) {
+    for (const FlagGuesses& row : flag_guesses) {
       std::string name = is_among(flag, row.flags) ? named(*owner, row.name) : std::string();
       if (!name.empty() && right.size() < most_answers) right.push_back(std::move(name));
     }

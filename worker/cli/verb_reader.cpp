@@ -18,6 +18,11 @@ namespace {
 
 using Kind = OperationField::Kind;
 
+/// The name without "=VALUE", because CLI11 accepts only letters.
+std::string plain(const std::string& name) {
+  return name.substr(0, name.find('='));
+}
+
 std::string called(const OperationField& field) {
   return std::string(field.flag.empty() ? field.unit : field.flag);
 }
@@ -44,6 +49,59 @@ void complete(const OperationField& field, Arguments& line) {
 }
 
 }  // namespace
+
+Arguments::Arguments(CLI::App& app, CommandNode& node) : app_(app), node_(node) {
+  add_flag("-h,--help", "", "Show help; after a verb, help for that verb");  // for the texts; CLI11 parses it
+}
+
+void Arguments::argument(const OperationField& field, std::vector<std::string>& to) {
+  const std::string name(field.unit);
+  CLI::Option* const option = app_.add_option(plain(name), to);
+  if (!field.repeats) option->expected(1)->allow_extra_args(false);
+  const bool required = field.required && !field.either;
+  last_ = &node_.arguments.emplace_back(CommandArgument{name, std::string(field.about), required, field.repeats, {}})
+               .values;
+}
+
+void Arguments::flag(const std::string& names, bool& to, const std::string& about) {
+  app_.add_flag(names, to);
+  add_flag(names, "", about);
+}
+
+void Arguments::flag(const std::string& names, std::function<void()> given, const std::string& about) {
+  app_.add_flag_callback(names, std::move(given));
+  add_flag(names, "", about);
+}
+
+void Arguments::value(const std::string& name, const std::string& unit, const Read& read, const std::string& about) {
+  app_.add_option_function<std::string>(name, read)->type_name(unit);
+  add_flag(name, unit, about);
+}
+
+void Arguments::values(const std::string& name, const std::string& unit, Read each, const std::string& about) {
+  const auto all = [each = std::move(each)](const std::vector<std::string>& texts) {
+    for (const std::string& text : texts) each(text);
+  };
+  app_.add_option_function<std::vector<std::string>>(name, all)->allow_extra_args(false)->type_name(unit);
+  add_flag(name, unit, about);
+}
+
+void Arguments::among(std::span<const std::string_view> words, std::string_view suffix) {
+  for (const std::string_view word : words) last_->words.push_back(std::string(word).append(suffix));
+}
+
+void Arguments::among_channels() {
+  last_->channels = true;
+}
+
+void Arguments::add_flag(const std::string& names, const std::string& unit, const std::string& about) {
+  CommandFlag& flag = node_.flags.emplace_back();
+  flag.names = CLI::detail::split(names, ',');
+  flag.value = unit;
+  flag.about = about;
+  flag.group = group_;
+  last_ = &flag.values;
+}
 
 const Operation* VerbRow::operation() const {
   const auto* const its = std::get_if<const Operation*>(&run);
@@ -72,32 +130,32 @@ void VerbReader::take(Arguments& line) {
   const bool assigns = operation != nullptr && operation->assigns;
   for (const OperationField& field : verb.fields) {
     if (assigns && !field.is_key) continue;
-    field.flag.empty() ? take_argument(field, line) : take_flag(field, line);
+    if (!field.flag.empty()) {
+      take_flag(field, line);
+    } else {
+      line.argument(field, arguments_[field.name]);
+      complete(field, line);
+    }
   }
   if (assigns) take_assignments(*operation, line);
   if (operation != nullptr && !operation->question.empty()) take_flag(fields::yes, line);
   take_columns(line);
-  line.check([this] {
-    if (const auto wrong = objection_to(verb.fields, given, called); !wrong.text.empty()) refuse(wrong.text);
-    if (verb.check != nullptr) verb.check(given);
-  });
-  if (assigns) {
-    line.check([this] {
-      if (assignments_.empty()) refuse("no change is given");
-    });
-  }
   if (verb.notes != nullptr) line.notes(verb.notes());
 }
 
-void VerbReader::take_argument(const OperationField& field, Arguments& line) {
-  std::vector<std::string>& texts = arguments_[field.name];
-  line.argument(field, texts);
-  complete(field, line);
-  line.check([this, &field, &texts] {
-    for (const std::string& text : texts) {
+void VerbReader::finish() {
+  for (const OperationField& field : verb.fields) {
+    const auto texts = arguments_.find(field.name);
+    if (texts == arguments_.end()) continue;
+    for (const std::string& text : texts->second) {
       if (!text.empty() || field.repeats) put(given, field, called(field), text);
     }
-  });
+  }
+  const Operation* const operation = verb.operation();
+  for (const std::string& assignment : assignments_) assign(*operation, assignment);
+  if (const auto wrong = objection_to(verb.fields, given, called); !wrong.text.empty()) refuse(wrong.text);
+  if (verb.check != nullptr) verb.check(given);
+  if (operation != nullptr && operation->assigns && assignments_.empty()) refuse("no change is given");
 }
 
 void VerbReader::take_flag(const OperationField& field, Arguments& line) {
@@ -147,9 +205,6 @@ void VerbReader::take_assignments(const Operation& operation, Arguments& line) {
   line.argument(fields::many(fields::argument("KEY=VALUE", about)), assignments_);
   const std::vector<std::string_view> words(keys.begin(), keys.end());
   line.among(words, "=");
-  line.check([this, &operation] {
-    for (const std::string& assignment : assignments_) assign(operation, assignment);
-  });
 }
 
 void VerbReader::assign(const Operation& operation, const std::string& assignment) {

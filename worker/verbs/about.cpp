@@ -11,9 +11,7 @@
 
 #include "worker/base/terminal.hpp"
 #include "worker/cli/cli.hpp"
-#include "worker/cli/pages.hpp"
 #include "worker/config/config.hpp"
-#include "worker/verbs/commands.hpp"
 #include "worker/verbs/doctor.hpp"
 #include "worker/verbs/table.hpp"
 

@@ -1,5 +1,4 @@
-#include "worker/verbs/commands.hpp"
-
+// Runs verbs: from a command line to an exit code.
 #include <array>
 #include <functional>
 #include <span>

@@ -33,44 +33,10 @@
 #include "worker/verbs/doctor.hpp"
 #include "worker/verbs/open_store.hpp"
 #include "worker/verbs/table.hpp"
-#include "worker/verbs/verb_outputs.hpp"
 #include "worker/words/record_text.hpp"
 
 namespace feedmill {
 namespace {
-
-/// Prints findings as they arrive and remembers the worst. Text output merges equal findings of several partitions.
-class DoctorReport {
- public:
-  /// `terminal` must outlive this. `partitions`: number of partitions of the store.
-  DoctorReport(Terminal& terminal, std::size_t partitions) : terminal_(terminal), partitions_(partitions) {}
-
-  /// Findings belong to this partition until of_all(); until then, only JSON rows are printed at once.
-  void of(unsigned partition) { partition_ = partition; }
-  void of_all();
-
-  void tell(const Finding& finding);
-  void tell(const std::vector<Finding>& findings);
-  /// Exit code: `no` if a check failed.
-  int exit() const;
-
- private:
-  /// A finding and the partitions that have it, ascending.
-  struct Kept {
-    Finding finding;
-    std::vector<unsigned> partitions;
-  };
-
-  void keep(const Finding& finding);
-  void tell_check(std::span<const Kept> kept);
-  void tell_of(const Finding& finding, const std::vector<unsigned>& partitions);
-
-  Terminal& terminal_;
-  const std::size_t partitions_;
-  std::optional<unsigned> partition_;
-  std::vector<Kept> kept_;  // adjacent for each check
-  bool failed_ = false;
-};
 
 /// "partition 3 of 16", "partitions 0 to 4, 7 of 16" or "all 16 partitions". `some`: ascending, without duplicates.
 std::string partitions_text(const std::vector<unsigned>& some, std::size_t count) {
@@ -85,77 +51,94 @@ std::string partitions_text(const std::vector<unsigned>& some, std::size_t count
   return fmt::format("partition{} {} of {}", some.size() == 1 ? "" : "s", text, count);
 }
 
-void DoctorReport::tell(const Finding& finding) {
-  failed_ = failed_ || finding.verdict == Verdict::fail;
-  if (partition_ && !terminal_.json()) {
-    keep(finding);
-    return;
+/// Prints findings as they arrive and remembers the worst. Text output merges equal findings of several partitions.
+class DoctorReport {
+ public:
+  /// `terminal` must outlive this. `partitions`: number of partitions of the store.
+  DoctorReport(Terminal& terminal, std::size_t partitions) : terminal_(terminal), partitions_(partitions) {}
+
+  /// Findings belong to this partition until of_all(); until then, only JSON rows are printed at once.
+  void of(unsigned partition) { partition_ = partition; }
+  void of_all() {
+    partition_.reset();
+    for (auto first = kept_.begin(); first != kept_.end();) {
+      const auto is_another = [&](const Kept& one) { return one.finding.check != first->finding.check; };
+      const auto end = std::find_if(first, kept_.end(), is_another);
+      tell_check({first, end});
+      first = end;
+    }
+    kept_.clear();
   }
-  const std::string verdict = fmt::format("{:<5}", to_string(finding.verdict));
-  const std::string remedy = visible(finding.remedy);
-  boost::json::object row{{"check", finding.check},
-                          {"verdict", to_string(finding.verdict)},
-                          {"text", visible(finding.text)},
-                          {"remedy", text_or_null(remedy)}};
-  if (partition_) row["partition"] = *partition_;
-  terminal_.tell(std::move(row),
-                 fmt::format("{}{:<16}{}{}{}", finding.verdict == Verdict::ok ? verdict : terminal_.red(verdict),
-                             finding.check, visible(finding.text), remedy.empty() ? "" : ": ", remedy));
-  terminal_.flush();
-}
 
-void DoctorReport::tell(const std::vector<Finding>& findings) {
-  for (const Finding& finding : findings) tell(finding);
-}
-
-int DoctorReport::exit() const {
-  return failed_ ? exits::no : exits::done;
-}
-
-void DoctorReport::keep(const Finding& finding) {
-  auto behind = kept_.end();
-  for (auto one = kept_.begin(); one != kept_.end(); ++one) {
-    if (one->finding.check != finding.check) continue;
-    behind = one + 1;
-    const auto what = [](const Finding& of) { return std::tie(of.verdict, of.text, of.remedy); };
-    if (what(one->finding) != what(finding)) continue;
-    if (one->partitions.back() != *partition_) one->partitions.push_back(*partition_);
-    return;
+  void tell(const Finding& finding) {
+    failed_ = failed_ || finding.verdict == Verdict::fail;
+    if (partition_ && !terminal_.json()) {
+      keep(finding);
+      return;
+    }
+    const std::string verdict = fmt::format("{:<5}", to_string(finding.verdict));
+    const std::string remedy = visible(finding.remedy);
+    boost::json::object row{{"check", finding.check},
+                            {"verdict", to_string(finding.verdict)},
+                            {"text", visible(finding.text)},
+                            {"remedy", text_or_null(remedy)}};
+    if (partition_) row["partition"] = *partition_;
+    terminal_.tell(std::move(row),
+                   fmt::format("{}{:<16}{}{}{}", finding.verdict == Verdict::ok ? verdict : terminal_.red(verdict),
+                               finding.check, visible(finding.text), remedy.empty() ? "" : ": ", remedy));
+    terminal_.flush();
   }
-  kept_.insert(behind, Kept{finding, {*partition_}});
-}
-
-void DoctorReport::of_all() {
-  partition_.reset();
-  for (auto first = kept_.begin(); first != kept_.end();) {
-    const auto is_another = [&](const Kept& one) { return one.finding.check != first->finding.check; };
-    const auto end = std::find_if(first, kept_.end(), is_another);
-    tell_check({first, end});
-    first = end;
+  void tell(const std::vector<Finding>& findings) {
+    for (const Finding& finding : findings) tell(finding);
   }
-  kept_.clear();
-}
+  /// Exit code: `no` if a check failed.
+  int exit() const { return failed_ ? exits::no : exits::done; }
 
-/// If a check passed with many different details, prints only that it passed.
-void DoctorReport::tell_check(std::span<const Kept> kept) {
-  constexpr std::ptrdiff_t most_ways = 4;
-  const auto is_well = [](const Kept& one) { return one.finding.verdict == Verdict::ok; };
-  const bool in_few_ways = std::ranges::count_if(kept, is_well) <= most_ways;
-  std::set<unsigned> well;
-  for (const Kept& one : kept) {
-    if (in_few_ways || !is_well(one))
-      tell_of(one.finding, one.partitions);
-    else
-      well.insert(one.partitions.begin(), one.partitions.end());
+ private:
+  /// A finding and the partitions that have it, ascending.
+  struct Kept {
+    Finding finding;
+    std::vector<unsigned> partitions;
+  };
+
+  void keep(const Finding& finding) {
+    auto behind = kept_.end();
+    for (auto one = kept_.begin(); one != kept_.end(); ++one) {
+      if (one->finding.check != finding.check) continue;
+      behind = one + 1;
+      const auto what = [](const Finding& of) { return std::tie(of.verdict, of.text, of.remedy); };
+      if (what(one->finding) != what(finding)) continue;
+      if (one->partitions.back() != *partition_) one->partitions.push_back(*partition_);
+      return;
+    }
+    kept_.insert(behind, Kept{finding, {*partition_}});
   }
-  if (!well.empty()) tell_of({kept.front().finding.check, Verdict::ok, "well", ""}, {well.begin(), well.end()});
-}
+  /// If a check passed with many different details, prints only that it passed.
+  void tell_check(std::span<const Kept> kept) {
+    constexpr std::ptrdiff_t most_ways = 4;
+    const auto is_well = [](const Kept& one) { return one.finding.verdict == Verdict::ok; };
+    const bool in_few_ways = std::ranges::count_if(kept, is_well) <= most_ways;
+    std::set<unsigned> well;
+    for (const Kept& one : kept) {
+      if (in_few_ways || !is_well(one))
+        tell_of(one.finding, one.partitions);
+      else
+        well.insert(one.partitions.begin(), one.partitions.end());
+    }
+    if (!well.empty()) tell_of({kept.front().finding.check, Verdict::ok, "well", ""}, {well.begin(), well.end()});
+  }
+  void tell_of(const Finding& finding, const std::vector<unsigned>& partitions) {
+    Finding told = finding;
+    told.text += fmt::format(" ({})", partitions_text(partitions, partitions_));
+    tell(told);
+  }
 
-void DoctorReport::tell_of(const Finding& finding, const std::vector<unsigned>& partitions) {
-  Finding told = finding;
-  told.text += fmt::format(" ({})", partitions_text(partitions, partitions_));
-  tell(told);
-}
+  Terminal& terminal_;
+  const std::size_t partitions_;
+  std::optional<unsigned> partition_;
+  std::vector<Kept> kept_;  // adjacent for each check
+  bool failed_ = false;
+};
 
 /// Finds hosts that cannot serve all their feeds. A first pass over all feeds selects hosts that could not poll each
 /// feed at the shortest interval; a second pass sums the demand of their feeds. Memory: 8 MiB and a mark per host.

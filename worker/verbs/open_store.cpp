@@ -21,7 +21,6 @@
 #include "worker/base/terminal.hpp"
 #include "worker/egress/web_url.hpp"
 #include "worker/process/run_options.hpp"
-#include "worker/verbs/commands.hpp"
 
 namespace feedmill {
 

@@ -73,6 +73,12 @@ int with_store(const VerbRow& verb, const OperationValues& given, const Config& 
 int with_stores(const VerbRow& verb, const OperationValues& given, const Config& config, Terminal& terminal,
                 const std::function<int(std::span<const VerbContext> stores)>& work);
 
+/// Calls `work` for each partition of the named feeds and entries with its share of the values, or for every partition
+/// if the verb is_of_each(). Otherwise calls it once with `config` unchanged, so that the store rejects an unnamed
+/// partition. Returns the highest exit code. Throws VerbFailure.
+int in_partitions(const VerbRow& verb, const OperationValues& given, const Config& config, Terminal& terminal,
+                  const std::function<int(const OperationValues& share, const Config& config)>& work);
+
 // The functions below throw VerbFailure if the store fails.
 
 /// Canonical URLs of `arguments`, without duplicates. Prints an error with `consequence` for each invalid one and then

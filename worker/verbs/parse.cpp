@@ -16,7 +16,6 @@
 #include "worker/observe/store_health.hpp"
 #include "worker/verbs/input_file.hpp"
 #include "worker/verbs/table.hpp"
-#include "worker/verbs/verb_outputs.hpp"
 
 namespace feedmill {
 namespace {

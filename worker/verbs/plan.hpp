@@ -19,6 +19,8 @@
 
 namespace feedmill {
 
+struct Config;
+
 /// A feed in the simulation.
 struct PlannedFeed {
   std::string url;
@@ -51,6 +53,9 @@ struct PlanOptions {
   Milliseconds start{};             ///< unix milliseconds
   unsigned days = 1;
 };
+
+/// The options that the configuration sets, starting at `start`.
+PlanOptions plan_options(const Config& config, Milliseconds start, unsigned days);
 
 /// A host, or a group of hosts with one gate ("group:<name>"), and the demand of its feeds.
 struct HostLoad {

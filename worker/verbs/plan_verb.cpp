@@ -19,8 +19,8 @@
 #include "worker/process/run_options.hpp"
 #include "worker/verbs/input_file.hpp"
 #include "worker/verbs/open_store.hpp"
+#include "worker/verbs/plan.hpp"
 #include "worker/verbs/table.hpp"
-#include "worker/verbs/verb_outputs.hpp"
 #include "worker/words/explanation.hpp"
 
 namespace feedmill {

@@ -1,9 +1,12 @@
-// All verbs and their order in the help. Each row is defined next to its function.
+// All verbs and their order in the help, and how a verb is run. Each row is defined next to its function.
 #pragma once
 
+#include <string>
 #include <vector>
 
+#include "storage/records/stream_records.hpp"
 #include "worker/base/terminal.hpp"
+#include "worker/cli/cli.hpp"
 #include "worker/cli/verb.hpp"
 #include "worker/verbs/open_store.hpp"
 
@@ -11,6 +14,13 @@ namespace feedmill {
 
 /// All verbs, grouped as in the help.
 std::vector<VerbGroup> verb_groups();
+
+/// Runs the verb; reads the configuration and opens the store if the verb needs them. Prints errors on stderr, one line
+/// each. Returns the exit code; throws Interrupted and OutputClosed.
+int run_command(const CommandLine& line, Terminal& terminal);
+
+/// Prints requested help on stdout, errors and other help on stderr. Returns the exit code.
+int tell(const NoCommand& nothing, Terminal& terminal);
 
 // The rows of single verbs.
 VerbRow add_verb();
@@ -60,5 +70,16 @@ std::vector<VerbRow> notify_verbs();
 /// Runs an operation and prints its outcome, after asking unless `yes` is among the values. Returns the exit code;
 /// throws VerbFailure and Interrupted.
 int run_operation(const Operation& operation, const OperationValues& given, const VerbContext& context);
+
+// Outputs of single verbs, for tests.
+
+/// Answers a request of `parse --pipe`: {"argv":[…]} gets {"rc":…,"out":…,"err":…}, without a final newline.
+std::string answer_request(const std::string& request);
+
+/// An event of `tail` as one line of text: time, type, feed or post.
+std::string signal_line(const EventRecord& record);
+
+/// An event of `tail` as JSON: the record's object with `schema` first.
+std::string signal_json(const EventRecord& record);
 
 }  // namespace feedmill

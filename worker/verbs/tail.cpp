@@ -13,7 +13,6 @@
 #include "worker/base/posix_signals.hpp"
 #include "worker/cli/verb.hpp"
 #include "worker/verbs/table.hpp"
-#include "worker/verbs/verb_outputs.hpp"
 #include "worker/words/moments.hpp"
 #include "worker/words/record_text.hpp"
 

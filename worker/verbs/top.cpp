@@ -34,6 +34,10 @@
 namespace feedmill {
 namespace {
 
+// xterm control sequences, understood by all current terminals: alternate screen, cursor, line wrap.
+constexpr std::string_view enter_text = "\x1B[?1049h\x1B[?25l\x1B[?7l";
+constexpr std::string_view leave_text = "\x1B[?7h\x1B[?25h\x1B[?1049l";
+
 /// Switches to the alternate screen, hides the cursor and reads keys unbuffered, including Ctrl-C and Ctrl-Z; ~Screen
 /// restores everything.
 class Screen {
@@ -44,23 +48,63 @@ class Screen {
   };
 
   /// `terminal` must satisfy can_draw() and outlive this.
-  explicit Screen(Terminal& terminal);
-  ~Screen();
+  explicit Screen(Terminal& terminal) : terminal_(terminal) { enter(); }
+  ~Screen() { leave(); }
   Screen(const Screen&) = delete;
   Screen& operator=(const Screen&) = delete;
 
-  Size size() const;
+  Size size() const {
+    winsize found{};
+    Size size;
+    if (ioctl(terminal_.out(), TIOCGWINSZ, &found) != 0) return size;
+    if (found.ws_col > 0) size.columns = found.ws_col;
+    if (found.ws_row > 0) size.rows = found.ws_row;
+    return size;
+  }
   /// Draws from the top; cuts lines below the screen. Lines must fit its width. Throws as Terminal::flush().
-  void draw(std::span<const std::string> lines);
+  void draw(std::span<const std::string> lines) {
+    const std::size_t rows = size().rows;
+    std::string text;
+    for (std::size_t i = 0; i < std::min(lines.size(), rows); ++i)
+      text += fmt::format("\x1B[{};1H\x1B[2K{}", i + 1, lines[i]);
+    if (lines.size() < rows) text += fmt::format("\x1B[{};1H\x1B[J", lines.size() + 1);
+    terminal_.raw(text);
+  }
   /// The next key within `wait`; 0 if none was pressed or a signal arrived. Throws OutputClosed if the terminal is
   /// closed.
-  char key(std::chrono::milliseconds wait);
+  char key(std::chrono::milliseconds wait) {
+    pollfd keyboard{before_ ? STDIN_FILENO : -1, POLLIN, 0};
+    if (::poll(&keyboard, 1, static_cast<int>(wait.count())) <= 0) return 0;
+    char struck = 0;
+    const ssize_t got = ::read(STDIN_FILENO, &struck, 1);
+    if (got == 1) return struck;
+    if ((keyboard.revents & (POLLHUP | POLLERR)) != 0 || (got < 0 && errno == EIO)) throw OutputClosed{};
+    return 0;
+  }
   /// Suspends the process as Ctrl-Z does, and restores the terminal during that time.
-  void suspend();
+  void suspend() {
+    leave();
+    std::raise(SIGTSTP);  // returns after SIGCONT
+    enter();
+  }
 
  private:
-  void enter();
-  void leave();
+  void enter() {
+    termios now{};
+    if (tcgetattr(STDIN_FILENO, &now) == 0) {
+      before_ = now;
+      now.c_lflag &= ~static_cast<tcflag_t>(ICANON | ECHO | ISIG);
+      now.c_cc[VMIN] = 0;
+      now.c_cc[VTIME] = 0;
+      tcsetattr(STDIN_FILENO, TCSADRAIN, &now);
+    }
+    // Written without `terminal_`: it may throw, and ~Screen would not run.
+    [[maybe_unused]] const ssize_t written = ::write(terminal_.out(), enter_text.data(), enter_text.size());
+  }
+  void leave() {
+    [[maybe_unused]] const ssize_t written = ::write(terminal_.out(), leave_text.data(), leave_text.size());
+    if (before_) tcsetattr(STDIN_FILENO, TCSAFLUSH, &*before_);
+  }
 
   Terminal& terminal_;
   std::optional<termios> before_;  ///< keyboard settings; empty if stdin is not a terminal
@@ -251,74 +295,6 @@ VerbRow top_verb() {
           .fields = taken,
           .check = check_top,
           .run = watch_worker};
-}
-
-namespace {
-
-// xterm control sequences, understood by all current terminals: alternate screen, cursor, line wrap.
-constexpr std::string_view enter_text = "\x1B[?1049h\x1B[?25l\x1B[?7l";
-constexpr std::string_view leave_text = "\x1B[?7h\x1B[?25h\x1B[?1049l";
-
-}  // namespace
-
-Screen::Screen(Terminal& terminal) : terminal_(terminal) {
-  enter();
-}
-
-Screen::~Screen() {
-  leave();
-}
-
-void Screen::enter() {
-  termios now{};
-  if (tcgetattr(STDIN_FILENO, &now) == 0) {
-    before_ = now;
-    now.c_lflag &= ~static_cast<tcflag_t>(ICANON | ECHO | ISIG);
-    now.c_cc[VMIN] = 0;
-    now.c_cc[VTIME] = 0;
-    tcsetattr(STDIN_FILENO, TCSADRAIN, &now);
-  }
-  // Written without `terminal_`: it may throw, and ~Screen would not run.
-  [[maybe_unused]] const ssize_t written = ::write(terminal_.out(), enter_text.data(), enter_text.size());
-}
-
-void Screen::leave() {
-  [[maybe_unused]] const ssize_t written = ::write(terminal_.out(), leave_text.data(), leave_text.size());
-  if (before_) tcsetattr(STDIN_FILENO, TCSAFLUSH, &*before_);
-}
-
-Screen::Size Screen::size() const {
-  winsize found{};
-  Size size;
-  if (ioctl(terminal_.out(), TIOCGWINSZ, &found) != 0) return size;
-  if (found.ws_col > 0) size.columns = found.ws_col;
-  if (found.ws_row > 0) size.rows = found.ws_row;
-  return size;
-}
-
-void Screen::draw(std::span<const std::string> lines) {
-  const std::size_t rows = size().rows;
-  std::string text;
-  for (std::size_t i = 0; i < std::min(lines.size(), rows); ++i)
-    text += fmt::format("\x1B[{};1H\x1B[2K{}", i + 1, lines[i]);
-  if (lines.size() < rows) text += fmt::format("\x1B[{};1H\x1B[J", lines.size() + 1);
-  terminal_.raw(text);
-}
-
-char Screen::key(std::chrono::milliseconds wait) {
-  pollfd keyboard{before_ ? STDIN_FILENO : -1, POLLIN, 0};
-  if (::poll(&keyboard, 1, static_cast<int>(wait.count())) <= 0) return 0;
-  char struck = 0;
-  const ssize_t got = ::read(STDIN_FILENO, &struck, 1);
-  if (got == 1) return struck;
-  if ((keyboard.revents & (POLLHUP | POLLERR)) != 0 || (got < 0 && errno == EIO)) throw OutputClosed{};
-  return 0;
-}
-
-void Screen::suspend() {
-  leave();
-  std::raise(SIGTSTP);  // returns after SIGCONT
-  enter();
 }
 
 }  // namespace feedmill

@@ -14,7 +14,6 @@
 
 #include "tests/support/temporary_directory.hpp"
 #include "worker/cli/cli.hpp"
-#include "worker/cli/pages.hpp"
 #include "worker/config/config.hpp"
 #include "worker/verbs/table.hpp"
 

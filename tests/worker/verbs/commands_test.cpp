@@ -1,5 +1,4 @@
-#include "worker/verbs/commands.hpp"
-
+// Verbs as commands: output, errors and exit codes.
 #include <array>
 #include <chrono>
 #include <csignal>
@@ -29,7 +28,6 @@
 #include "tests/worker/verbs/run_verb.hpp"
 #include "worker/base/posix_signals.hpp"
 #include "worker/verbs/table.hpp"
-#include "worker/verbs/verb_outputs.hpp"
 
 namespace feedmill::commands_test {
 namespace {

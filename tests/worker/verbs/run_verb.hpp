@@ -9,7 +9,6 @@
 #include <boost/json.hpp>
 #include <unistd.h>
 
-#include "worker/verbs/commands.hpp"
 #include "worker/verbs/table.hpp"
 
 namespace feedmill {

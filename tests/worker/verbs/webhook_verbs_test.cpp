@@ -19,7 +19,6 @@
 #include "tests/support/redis_server.hpp"
 #include "tests/worker/verbs/run_verb.hpp"
 #include "worker/republish/webhook_message.hpp"
-#include "worker/verbs/commands.hpp"
 #include "worker/verbs/table.hpp"
 
 namespace feedmill::webhook_verbs_test {
