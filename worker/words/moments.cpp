@@ -1,10 +1,8 @@
 #include "worker/words/moments.hpp"
 
-#include <array>
 #include <chrono>
 #include <cstdlib>
 #include <ctime>
-#include <string_view>
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
@@ -33,12 +31,8 @@ std::string unix_time_text(const std::string& seconds) {
 }
 
 std::string rfc822(Milliseconds time) {
-  constexpr std::array<std::string_view, 7> days = {"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"};
-  constexpr std::array<std::string_view, 12> months = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
-                                                       "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
   const std::tm parts = utc(time);
-  return fmt::format("{}, {:02} {} {} {:%H:%M:%S} GMT", days[static_cast<std::size_t>(parts.tm_wday)], parts.tm_mday,
-                     months[static_cast<std::size_t>(parts.tm_mon)], parts.tm_year + 1900, parts);
+  return fmt::format("{0:%a, %d %b} {1} {0:%H:%M:%S} GMT", parts, parts.tm_year + 1900);
 }
 
 std::string from_now(Milliseconds time, Milliseconds now) {

@@ -105,6 +105,55 @@ constexpr auto all_due_codes = [] {
   return codes;
 }();
 
+constexpr std::string_view refuses_us =
+    "The server refuses us. Set fetch.contact to identify yourself, and ask the publisher to allow feed readers; "
+    "feedmill check {0} shows the whole answer.";
+constexpr std::string_view check_url =
+    "Check the URL; feedmill discover lists the feeds of a web page. If the feed was never read: feedmill remove {0}, "
+    "then add the right one; else feedmill move {0} NEW.";
+
+/// What to do about failures for a reason that begins with `reason`; in `words`, {0} is the feed's URL.
+struct Remedy {
+  std::string_view reason, words;
+};
+
+/// The first row that fits applies.
+constexpr std::array remedies{
+    Remedy{"tls.verify",
+           "Its certificate is not trusted. If it has expired or names another host, the publisher must fix it. If "
+           "your own CA issued it: feedmill set {0} ca_file=FILE."},
+    Remedy{"tls.", "The server supports only outdated TLS; the publisher must fix this."},
+    Remedy{"egress.port",
+           "Feeds may not use this port. To allow it: egress.ports, or a policy for this feed ([egress.policy.NAME])."},
+    Remedy{"egress.",
+           "The address is private and blocked for feeds. To allow it: egress.allow for all, or [egress.policy.NAME] "
+           "and feedmill set {0} policy=NAME."},
+    Remedy{"status.forbidden", refuses_us},
+    Remedy{"status.challenge", refuses_us},
+    Remedy{
+        "status.auth",
+        "It requires a password: store it with feedmill login set OWNER/NAME, then feedmill set {0} auth=OWNER/NAME."},
+    Remedy{"status.not_found", check_url},
+    Remedy{"dns.not_found", check_url},
+    Remedy{"url.invalid", check_url},
+    Remedy{"status.rate_limited",
+           "Nothing; feedmill retries after the requested pause. If it persists: feedmill set {0} interval_min=6h."},
+    Remedy{"status.gone",
+           "Its server reports it as gone. feedmill retries, and marks it gone if this persists for a day; then: "
+           "feedmill remove {0}."},
+    Remedy{"parse.not_a_feed",
+           "The document is not a feed. feedmill check {0} shows the whole answer; if the feed has moved: feedmill "
+           "move {0} NEW."},
+    Remedy{"dns.", "Check the name servers; feedmill doctor tests them."},
+    Remedy{"limit.body", "It is larger than fetch.max_body, which can be raised to at most 64MiB."},
+    Remedy{"limit.header", "Its server sends too large a header; the publisher must fix this."},
+    Remedy{"limit.ratio",
+           "Its compression ratio is suspiciously high, as in a decompression bomb; the publisher must fix this."},
+    Remedy{"limit.coding",
+           "Its server uses an unsupported or repeated Content-Encoding; the publisher must fix this: gzip, br and "
+           "zstd are supported."},
+};
+
 /// The sentence for a code used in several situations, chosen by its input; "" for other codes.
 std::string special_words(std::string_view code, const DueInput& input) {
   const std::string span = span_of(input.seconds);
@@ -147,6 +196,18 @@ std::string_view failure_number(const DueInput& input) {
   return from.substr(2);
 }
 
+/// "S=54.50" → "S = 54.5"; other text is unchanged.
+std::string readable(std::string_view from) {
+  const std::string rate = posts_a_week(from);
+  return rate.empty() ? std::string(from) : "S = " + rate;
+}
+
+std::string input_text(const DueInput& input) {
+  std::string text = fmt::format("{} {}{} s", input.code, input.code == "phase" ? "+" : "", grouped(input.seconds));
+  if (!input.from.empty()) text += fmt::format(" ({})", readable(input.from));
+  return text;
+}
+
 }  // namespace
 
 std::span<const std::string_view> due_codes() {
@@ -186,65 +247,10 @@ std::string shell_word(std::string_view text) {
 }
 
 std::string remedy_words(std::string_view reason, std::string_view url) {
-  const std::string feed_url = shell_word(redact(url));  // SECURITY K1
-  const auto starts = [&](std::string_view group) { return reason.starts_with(group); };
-  if (reason == "tls.verify") {
-    return fmt::format(
-        "Its certificate is not trusted. If it has expired or names another host, the publisher must fix it. If your "
-        "own CA issued it: feedmill set {} ca_file=FILE.",
-        feed_url);
-  }
-  if (starts("tls.")) return "The server supports only outdated TLS; the publisher must fix this.";
-  if (reason == "egress.port")
-    return "Feeds may not use this port. To allow it: egress.ports, or a policy for this feed ([egress.policy.NAME]).";
-  if (starts("egress.")) {
-    return fmt::format(
-        "The address is private and blocked for feeds. To allow it: egress.allow for all, or [egress.policy.NAME] and "
-        "feedmill set {} policy=NAME.",
-        feed_url);
-  }
-  if (reason == "status.forbidden" || reason == "status.challenge") {
-    return fmt::format(
-        "The server refuses us. Set fetch.contact to identify yourself, and ask the publisher to allow feed readers; "
-        "feedmill check {} shows the whole answer.",
-        feed_url);
-  }
-  if (reason == "status.auth")
-    return fmt::format(
-        "It requires a password: store it with feedmill login set OWNER/NAME, then feedmill set {} auth=OWNER/NAME.",
-        feed_url);
-  if (reason == "status.not_found" || reason == "dns.not_found" || reason == "url.invalid") {
-    return fmt::format(
-        "Check the URL; feedmill discover lists the feeds of a web page. If the feed was never read: feedmill remove "
-        "{0}, then add the right one; else feedmill move {0} NEW.",
-        feed_url);
-  }
-  if (reason == "status.rate_limited") {
-    return fmt::format(
-        "Nothing; feedmill retries after the requested pause. If it persists: feedmill set {} interval_min=6h.",
-        feed_url);
-  }
-  if (reason == "status.gone") {
-    return fmt::format(
-        "Its server reports it as gone. feedmill retries, and marks it gone if this persists for a day; then: feedmill "
-        "remove {}.",
-        feed_url);
-  }
-  if (reason == "parse.not_a_feed")
-    return fmt::format(
-        "The document is not a feed. feedmill check {0} shows the whole answer; if the feed has moved: feedmill move "
-        "{0} "
-        "NEW.",
-        feed_url);
-  if (starts("dns.")) return "Check the name servers; feedmill doctor tests them.";
-  if (reason == "limit.body") return "It is larger than fetch.max_body, which can be raised to at most 64MiB.";
-  if (reason == "limit.header") return "Its server sends too large a header; the publisher must fix this.";
-  if (reason == "limit.ratio")
-    return "Its compression ratio is suspiciously high, as in a decompression bomb; the publisher must fix this.";
-  if (reason == "limit.coding")
-    return "Its server uses an unsupported or repeated Content-Encoding; the publisher must fix this: gzip, br and "
-           "zstd are supported.";
-  return "";
+  const auto* const row =
+      std::ranges::find_if(remedies, [&](const Remedy& one) { return reason.starts_with(one.reason); });
+  if (row == remedies.end()) return "";
+  return fmt::format(fmt::runtime(row->words), shell_word(redact(url)));  // SECURITY K1
 }
 
 std::string remedy_words(const FeedRecord& record) {
@@ -260,22 +266,6 @@ std::string remedy_words(const FeedRecord& record) {
     return fmt::format("The URL is a web page, not a feed: feedmill discover {} lists the feeds it links to.", url);
   return remedy_words(state.last.error, record.feed_url);
 }
-
-namespace {
-
-/// "S=54.50" → "S = 54.5"; other text is unchanged.
-std::string readable(std::string_view from) {
-  const std::string rate = posts_a_week(from);
-  return rate.empty() ? std::string(from) : "S = " + rate;
-}
-
-std::string input_text(const DueInput& input) {
-  std::string text = fmt::format("{} {}{} s", input.code, input.code == "phase" ? "+" : "", grouped(input.seconds));
-  if (!input.from.empty()) text += fmt::format(" ({})", readable(input.from));
-  return text;
-}
-
-}  // namespace
 
 std::string grouped(std::int64_t number) {
   std::string digits = std::to_string(number);

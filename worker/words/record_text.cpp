@@ -7,6 +7,7 @@
 
 #include <boost/json.hpp>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "parsers/markup/text.hpp"
 #include "parsers/text/strings.hpp"
@@ -45,6 +46,10 @@ json::value field_json(std::string_view name, const std::string& value) {
   return holds == Holds::number ? json::value(number) : time_json(Milliseconds(number * 1000));
 }
 
+HubAdvert hubs_of(const FeedRecord& record) {
+  return chosen_hubs(read_settings(record.state.settings), record.state, record.feed_url);
+}
+
 }  // namespace
 
 json::value text_or_null(std::string_view text) {
@@ -70,8 +75,13 @@ json::value embedded_json(std::string_view text) {
   return error ? json::value(text) : value;
 }
 
+json::object embedded_object(std::string_view text) {
+  json::value value = embedded_json(text);
+  return value.is_object() ? std::move(value.as_object()) : json::object();
+}
+
 std::string_view field_of(const Fields& fields, std::string_view name) {
-  const auto found = std::find_if(fields.begin(), fields.end(), [&](const auto& field) { return field.first == name; });
+  const auto found = std::ranges::find(fields, name, &Fields::value_type::first);
   return found == fields.end() ? std::string_view() : std::string_view(found->second);
 }
 
@@ -208,11 +218,7 @@ std::vector<std::pair<std::string, std::string>> show_lines(const FeedRecord& re
         fmt::format("{} % of polls found a new entry", state.counts.polls_with_new * 100 / state.counts.polls));
     add("new entries", fmt::format("{} so far, {:.1f} a week", state.counts.total_new, state.rhythm.new_per_week));
   }
-  std::string settings;
-  for (const std::string& text : setting_texts(read_settings(state.settings))) {
-    settings.append(settings.empty() ? "" : " ").append(text);
-  }
-  add("settings", settings);
+  add("settings", fmt::format("{}", fmt::join(setting_texts(read_settings(state.settings)), " ")));
   return lines;
 }
 
@@ -273,16 +279,6 @@ std::string event_words(const json::object& data) {
   }
   return text;
 }
-
-namespace json = boost::json;
-
-namespace {
-
-HubAdvert hubs_of(const FeedRecord& record) {
-  return chosen_hubs(read_settings(record.state.settings), record.state, record.feed_url);
-}
-
-}  // namespace
 
 StoreResult<std::optional<PushRecord>> subscription_of(Store& store, const FeedPushes& pushes) {
   if (pushes.standing.subscription.empty()) return std::optional<PushRecord>();

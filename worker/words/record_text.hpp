@@ -29,6 +29,9 @@ boost::json::object subscriber_counts_json(const SubscriberCounts& counts);
 /// `text` parsed as JSON; a string if it is not JSON, null if it is "".
 boost::json::value embedded_json(std::string_view text);
 
+/// `text` parsed as a JSON object; empty if it is not one.
+boost::json::object embedded_object(std::string_view text);
+
 /// `text` as a JSON string; null if it is "".
 boost::json::value text_or_null(std::string_view text);
 
