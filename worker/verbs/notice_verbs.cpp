@@ -24,11 +24,6 @@ namespace {
 
 namespace json = boost::json;
 
-json::object object_of(const StoredNotice& notice) {
-  json::value value = embedded_json(notice.json);
-  return value.is_object() ? std::move(value.as_object()) : json::object();
-}
-
 std::string text_of(const json::object& object, std::string_view name) {
   return visible(string_member(object, name));
 }
@@ -40,12 +35,8 @@ bool is_read(const json::object& object) {
 
 /// A notice as one line: time, type, subject, and reason or remedy.
 std::string line_of(const StoredNotice& notice, const json::object& object) {
-  Milliseconds time{};
-  if (const json::value* const seconds = object.if_contains("timestamp"); seconds != nullptr && seconds->is_int64()) {
-    time = Milliseconds(seconds->as_int64() * 1000);
-  }
-  std::string line =
-      fmt::format("{}  {}  {}", rfc3339(time), visible(notice.id), is_read(object) ? "read  " : "unread");
+  std::string line = fmt::format("{}  {}  {}", rfc3339(timestamp_of(object)), visible(notice.id),
+                                 is_read(object) ? "read  " : "unread");
   if (const std::string text = text_of(object, "text"); !text.empty()) {
     const std::string reason = text_of(object, "reason");
     return fmt::format("{}  {}{}  {}  ({})", line, text, reason.empty() ? "" : ": " + reason,
@@ -66,8 +57,8 @@ void tell_notices(const std::string& user, bool unread, std::span<const VerbCont
   bool any = false;
   for (const StoredNotice& notice : notices_of(user, stores)) {
     // A feed's URL may hold a secret, and operators may share this output (SECURITY K1).
-    const json::object object =
-        user == operator_user ? without_secrets(object_of(notice)).as_object() : object_of(notice);
+    json::object object = embedded_object(notice.json);
+    if (user == operator_user) object = without_secrets(std::move(object)).as_object();
     if (unread && is_read(object)) continue;
     any = true;
     terminal.tell(object, line_of(notice, object));
@@ -75,18 +66,15 @@ void tell_notices(const std::string& user, bool unread, std::span<const VerbCont
   if (!any) terminal.note(unread ? "no unread notices" : "no notices");
 }
 
-/// Changes these notices of a user, or all of the user's notices if `ids` is empty, in all partitions. Returns the
-/// number changed.
+/// Changes these notices of a user, or all of the user's notices if `ids` is empty, in all partitions; prints the
+/// number changed as `result`.
 using Edit = StoreResult<std::size_t> (Notifications::*)(const std::string& user, std::span<const std::string> ids);
-std::size_t edit(Edit how, const std::string& user, const std::vector<std::string>& ids,
-                 std::span<const VerbContext> stores) {
+int edit(Edit how, std::string_view result, const std::string& user, const std::vector<std::string>& ids,
+         std::span<const VerbContext> stores) {
   std::size_t changed = 0;
   for (const VerbContext& at : stores) changed += or_fail((Notifications(at.store).*how)(user, ids));
-  return changed;
-}
-
-void tell_count(Terminal& terminal, const std::string& user, std::string_view name, std::size_t number) {
-  terminal.tell({{"user", user}, {name, number}}, fmt::format("{} {}", name, number));
+  stores.front().terminal.tell({{"user", user}, {result, changed}}, fmt::format("{} {}", result, changed));
+  return exits::done;
 }
 
 /// The rules given on the command line.
@@ -214,25 +202,17 @@ int show_notices(const OperationValues& given, std::span<const VerbContext> stor
 }
 
 int read_notices(const OperationValues& given, std::span<const VerbContext> stores) {
-  const std::string user = given.text("USER");
-  tell_count(stores.front().terminal, user, "marked_read",
-             edit(&Notifications::mark_read, user, given.texts("ID"), stores));
-  return exits::done;
+  return edit(&Notifications::mark_read, "marked_read", given.text("USER"), given.texts("ID"), stores);
 }
 
 int delete_notices(const OperationValues& given, std::span<const VerbContext> stores) {
-  const std::string user = given.text("USER");
-  tell_count(stores.front().terminal, user, "deleted", edit(&Notifications::remove, user, given.texts("ID"), stores));
-  return exits::done;
+  return edit(&Notifications::remove, "deleted", given.text("USER"), given.texts("ID"), stores);
 }
 
 int operator_notices(const OperationValues& given, std::span<const VerbContext> stores) {
   const std::string user(operator_user);
-  if (!given.truth("clear")) {
-    tell_notices(user, false, stores);
-    return exits::done;
-  }
-  tell_count(stores.front().terminal, user, "deleted", edit(&Notifications::remove, user, {}, stores));
+  if (given.truth("clear")) return edit(&Notifications::remove, "deleted", user, {}, stores);
+  tell_notices(user, false, stores);
   return exits::done;
 }
 

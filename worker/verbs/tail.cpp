@@ -27,12 +27,6 @@ constexpr Milliseconds read_block{500};  // lets Ctrl-C take effect soon
 constexpr Milliseconds first_wait{500};
 constexpr Milliseconds longest_wait{10'000};
 
-json::object object_of(const EventRecord& record) {
-  boost::system::error_code error;
-  json::value value = json::parse(record.json, error);
-  return error || !value.is_object() ? json::object() : std::move(value.as_object());
-}
-
 /// Whether to print a record of this type. Internal types are shown as JSON, with -v, or on request.
 bool wanted(const std::vector<std::string>& types, const EventRecord& record, const Terminal& terminal) {
   const bool internal = record.type == "post_trimmed" || record.type.ends_with("_mended");
@@ -123,29 +117,22 @@ class Follower {
 }  // namespace
 
 std::string signal_line(const EventRecord& record) {
-  const json::object event = object_of(record);
-  Milliseconds time{};
-  if (const json::value* const seconds = event.if_contains("timestamp"); seconds != nullptr && seconds->is_int64()) {
-    time = Milliseconds(seconds->as_int64() * 1000);
-  }
-  std::string line = fmt::format("{}  {:<14}  ", rfc3339(time), visible(record.type));
+  const json::object event = embedded_object(record.json);
+  const bool is_post = record.type.starts_with("post_");
+  std::string line = fmt::format("{}  {:<14}  ", rfc3339(timestamp_of(event)), visible(record.type));
   const std::string_view entity = string_member(event, "entity_id");
-  if (record.type.starts_with("post_") && !entity.empty()) line += visible(entity) + "  ";
-  std::string_view title, link;
-  if (const json::value* const data = event.if_contains("data"); data != nullptr && data->is_object()) {
-    title = string_member(data->as_object(), "title");
-    link = string_member(data->as_object(), "link");
-    for (const char* const name : {"op", "result", "reason"}) {
-      const std::string_view word = string_member(data->as_object(), name);
-      if (record.type.starts_with("request_") && !word.empty()) line += visible(word) + "  ";
-    }
+  if (is_post && !entity.empty()) line += visible(entity) + "  ";
+  const json::value* const member = event.if_contains("data");
+  const json::object* const data = member == nullptr ? nullptr : member->if_object();
+  const auto text_of = [&](const char* name) { return data == nullptr ? "" : string_member(*data, name); };
+  for (const char* const name : {"op", "result", "reason"}) {
+    const std::string_view word = text_of(name);
+    if (record.type.starts_with("request_") && !word.empty()) line += visible(word) + "  ";
   }
+  const std::string_view title = text_of("title"), link = text_of("link");
   if (!title.empty()) line += visible(title) + "  ";
-  line += visible(record.type.starts_with("post_") && !link.empty() ? link : string_member(event, "feed_url"));
-  if (const json::value* const data = event.if_contains("data");
-      record.type == "feed_failing" && data != nullptr && data->is_object()) {
-    line += "  " + visible(event_words(data->as_object()));
-  }
+  line += visible(is_post && !link.empty() ? link : string_member(event, "feed_url"));
+  if (record.type == "feed_failing" && data != nullptr) line += "  " + visible(event_words(*data));
   if (const json::value* const changed = event.if_contains("changed"); changed != nullptr && changed->is_object()) {
     std::string names;
     for (const auto& [name, values] : changed->as_object()) names += (names.empty() ? "" : " ") + visible(name);
