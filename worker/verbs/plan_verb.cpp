@@ -262,20 +262,6 @@ void warn_of_hosts(const Plan& plan, Terminal& terminal) {
   }
 }
 
-}  // namespace
-
-PlanOptions plan_options(const Config& config, Milliseconds start, unsigned days) {
-  PlanOptions options;
-  options.schedule = refresh_options(config, RunMode::selected).policy.schedule;
-  options.hosts = HostRules(config);
-  options.catch_up_rate = config.schedule.catch_up_rate;
-  options.start = start;
-  options.days = days;
-  return options;
-}
-
-namespace {
-
 /// Reads only; needs Redis only for the stored feeds.
 int plan_schedule(const OperationValues& given, const Config& config, Terminal& terminal) {
   note_interrupts();
@@ -302,6 +288,16 @@ int plan_schedule(const OperationValues& given, const Config& config, Terminal& 
 }
 
 }  // namespace
+
+PlanOptions plan_options(const Config& config, Milliseconds start, unsigned days) {
+  PlanOptions options;
+  options.schedule = refresh_options(config, RunMode::selected).policy.schedule;
+  options.hosts = HostRules(config);
+  options.catch_up_rate = config.schedule.catch_up_rate;
+  options.start = start;
+  options.days = days;
+  return options;
+}
 
 VerbRow plan_verb() {
   static constexpr std::array taken{

@@ -114,6 +114,27 @@ class Follower {
   Milliseconds pause_ = first_wait;
 };
 
+int follow_events(const OperationValues& given, const Config& config, Terminal& terminal) {
+  note_interrupts();
+  return Follower(given, config, StoreSession::open(config, StoreUse::read, true), terminal).follow();
+}
+
+void check_stream_id(const OperationValues& given) {
+  const std::string from = given.has("from") ? given.text("from") : "$";
+  const auto digits = [](std::string_view part) {
+    return !part.empty() && part.size() <= 19 && part.find_first_not_of("0123456789") == std::string_view::npos;
+  };
+  const std::string_view view = from;
+  const std::size_t dash = view.find('-');
+  if (from == "$" || (digits(view.substr(0, dash)) && (dash == view.npos || digits(view.substr(dash + 1))))) return;
+  refuse(fmt::format("--from: \"{}\" is not a stream id such as 1763690000000-3, 0 or $", visible(from)));
+}
+
+constexpr std::array<std::string_view, 19> event_types{
+    "feed_created", "feed_modified", "feed_mended",  "feed_moved",   "feed_removed",  "feed_failing",  "feed_recovered",
+    "feed_gone",    "feed_rekeyed",  "feed_gap",     "feed_paused",  "post_created",  "post_modified", "post_mended",
+    "post_deleted", "post_trimmed",  "post_same_as", "request_done", "request_failed"};
+
 }  // namespace
 
 std::string signal_line(const EventRecord& record) {
@@ -148,31 +169,6 @@ std::string signal_json(const EventRecord& record) {
   const std::string_view separator = rest.starts_with('}') ? "" : ",";
   return fmt::format("{{\"schema\":1{}{}", separator, rest);
 }
-
-namespace {
-
-int follow_events(const OperationValues& given, const Config& config, Terminal& terminal) {
-  note_interrupts();
-  return Follower(given, config, StoreSession::open(config, StoreUse::read, true), terminal).follow();
-}
-
-void check_stream_id(const OperationValues& given) {
-  const std::string from = given.has("from") ? given.text("from") : "$";
-  const auto digits = [](std::string_view part) {
-    return !part.empty() && part.size() <= 19 && part.find_first_not_of("0123456789") == std::string_view::npos;
-  };
-  const std::string_view view = from;
-  const std::size_t dash = view.find('-');
-  if (from == "$" || (digits(view.substr(0, dash)) && (dash == view.npos || digits(view.substr(dash + 1))))) return;
-  refuse(fmt::format("--from: \"{}\" is not a stream id such as 1763690000000-3, 0 or $", visible(from)));
-}
-
-constexpr std::array<std::string_view, 19> event_types{
-    "feed_created", "feed_modified", "feed_mended",  "feed_moved",   "feed_removed",  "feed_failing",  "feed_recovered",
-    "feed_gone",    "feed_rekeyed",  "feed_gap",     "feed_paused",  "post_created",  "post_modified", "post_mended",
-    "post_deleted", "post_trimmed",  "post_same_as", "request_done", "request_failed"};
-
-}  // namespace
 
 VerbRow tail_verb() {
   static constexpr std::array taken{

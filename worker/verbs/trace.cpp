@@ -159,6 +159,23 @@ int trace_refresh(const OperationValues& given, const VerbContext& context) {
                     fmt::format("a worker is fetching {} now; it is due again right after", visible(url))};
 }
 
+int explain_feed(const OperationValues& given, const VerbContext& context) {
+  Terminal& terminal = context.terminal;
+  const std::string url = feed_url(terminal, given.text("URL"));
+  const auto explained = or_fail(read_explained(context.store, HostRules(context.config), url));
+  if (!explained) throw no_such_feed(context.store, url);
+  if (terminal.json()) {
+    boost::json::object row = without_secrets(explain_json(*explained)).as_object();  // SECURITY K1
+    row["url"] = url;
+    terminal.line(row);
+    return exits::done;
+  }
+  for (const auto& [name, value] : explain_lines(*explained, terminal.verbose())) {
+    terminal.line(fmt::format("{:<9}{}", name, visible(redact(value))));
+  }
+  return exits::done;
+}
+
 }  // namespace
 
 VerbRow trace_verb() {
@@ -178,27 +195,6 @@ VerbRow trace_verb() {
           .fetches = true,
           .run = trace_refresh};
 }
-
-namespace {
-
-int explain_feed(const OperationValues& given, const VerbContext& context) {
-  Terminal& terminal = context.terminal;
-  const std::string url = feed_url(terminal, given.text("URL"));
-  const auto explained = or_fail(read_explained(context.store, HostRules(context.config), url));
-  if (!explained) throw no_such_feed(context.store, url);
-  if (terminal.json()) {
-    boost::json::object row = without_secrets(explain_json(*explained)).as_object();  // SECURITY K1
-    row["url"] = url;
-    terminal.line(row);
-    return exits::done;
-  }
-  for (const auto& [name, value] : explain_lines(*explained, terminal.verbose())) {
-    terminal.line(fmt::format("{:<9}{}", name, visible(redact(value))));
-  }
-  return exits::done;
-}
-
-}  // namespace
 
 VerbRow explain_verb() {
   static constexpr std::array taken{fields::url};
