@@ -364,7 +364,7 @@ Words words_once(std::string_view text, const std::string& of) {
 }
 
 TEST(Guesses, BelongToVerbsAndFlagsThatExist) {
-  for (const VerbGuesses& row : verb_guesses()) {
+  for (const VerbGuesses& row : verb_guesses) {
     const std::string path(row.verb);
     EXPECT_NE(node_of(path), nullptr) << path;
     const std::size_t space = path.rfind(' ');
@@ -384,11 +384,11 @@ TEST(Guesses, BelongToVerbsAndFlagsThatExist) {
   for (const VerbGroup& group : verbs()) {
     for (const VerbRow& verb : group.verbs) add(*node_of(std::string(verb.name)));
   }
-  for (const FlagGuesses& row : flag_guesses()) {
+  for (const FlagGuesses& row : flag_guesses) {
     EXPECT_TRUE(known.contains(std::string(row.name))) << row.name;
     for (const std::string& word : words_once(row.flags, std::string(row.name))) EXPECT_NE(word, row.name);
   }
-  for (const AnsweredGuesses& row : answered_guesses()) EXPECT_NE(node_of(std::string(row.verb)), nullptr) << row.verb;
+  for (const AnsweredGuesses& row : answered_guesses) EXPECT_NE(node_of(std::string(row.verb)), nullptr) << row.verb;
 }
 
 }  // namespace
