@@ -1,6 +1,7 @@
 #include "parsers/feed/reading_report.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <utility>
 
@@ -17,96 +18,66 @@ namespace {
 constexpr std::size_t max_examples = 3;
 constexpr std::size_t max_quote = 60;
 
-// How recognise() in read_feed.cpp knows the format.
-std::string_view recognised_by(Format format) {
-  switch (format) {
-    case Format::rss090:
-      return "RSS 0.90: rdf:RDF with Netscape's namespace, or version=\"0.90\"";
-    case Format::rss091n:
-      return "RSS 0.91: <rss version=\"0.91\"> with Netscape's doctype";
-    case Format::rss091u:
-      return "RSS 0.91: <rss version=\"0.91\"> without Netscape's doctype";
-    case Format::rss092:
-    case Format::rss093:
-    case Format::rss094:
-      return "RSS 0.92 to 0.94: by the version that <rss> names";
-    case Format::rss10:
-      return "RSS 1.0: rdf:RDF with a channel, items, or their namespace";
-    case Format::rss11:
-      return "RSS 1.1: by its namespace";
-    case Format::rss20:
-      return "RSS 2.0: <rss> with a version that begins with 2";
-    case Format::rss:
-      return "RSS: <rss> without a version that exists, or a <channel> without it";
-    case Format::atom01:
-    case Format::atom02:
-      return "Atom before 0.3: by the version that <feed> names";
-    case Format::atom03:
-      return "Atom 0.3: by its namespace or version";
-    case Format::atom10:
-      return "Atom 1.0 (RFC 4287): by the namespace of its root element";
-    case Format::atom:
-      return "Atom: <feed> in no namespace of Atom, without a version that exists";
-    case Format::json1:
-      return "JSON Feed 1.0: by its \"version\", or by a list of \"items\"";
-    case Format::json11:
-      return "JSON Feed 1.1: by its \"version\"";
-    case Format::cdf:
-      return "CDF: a <channel> with CDF's attributes or elements";
-  }
-  return "";
+// How recognise() in read_feed.cpp knows each format, in the order of Format.
+constexpr std::string_view recognised_by[] = {
+    "RSS 0.90: rdf:RDF with Netscape's namespace, or version=\"0.90\"",
+    "RSS 0.91: <rss version=\"0.91\"> with Netscape's doctype",
+    "RSS 0.91: <rss version=\"0.91\"> without Netscape's doctype",
+    "RSS 0.92 to 0.94: by the version that <rss> names",
+    "RSS 0.92 to 0.94: by the version that <rss> names",
+    "RSS 0.92 to 0.94: by the version that <rss> names",
+    "RSS 1.0: rdf:RDF with a channel, items, or their namespace",
+    "RSS 1.1: by its namespace",
+    "RSS 2.0: <rss> with a version that begins with 2",
+    "RSS: <rss> without a version that exists, or a <channel> without it",
+    "Atom before 0.3: by the version that <feed> names",
+    "Atom before 0.3: by the version that <feed> names",
+    "Atom 0.3: by its namespace or version",
+    "Atom 1.0 (RFC 4287): by the namespace of its root element",
+    "Atom: <feed> in no namespace of Atom, without a version that exists",
+    "JSON Feed 1.0: by its \"version\", or by a list of \"items\"",
+    "JSON Feed 1.1: by its \"version\"",
+    "CDF: a <channel> with CDF's attributes or elements",
+};
+static_assert(std::size(recognised_by) == static_cast<std::size_t>(Format::cdf) + 1);
+
+struct FlawWords {
+  std::string_view name, meaning;
+};
+
+// In the order of Flaw.
+constexpr FlawWords flaw_words[] = {
+    {"encoding", "bytes that did not decode, or characters that XML forbids"},
+    {"entity", "undefined entities"},
+    {"namespace", "undeclared prefixes"},
+    {"structure", "faults of the document's structure"},
+    {"date", "dates that cannot be read, or in an unknown zone"},
+    {"url", "URLs longer than 2048 bytes, dropped"},
+    {"duplicate_guid", "entries under the guid of another"},
+    {"missing_guid", "entries without a guid of their own"},
+    {"truncated", "values or lists over their cap, cut, or a document that ends too early"},
+    {"loop", "posts that came from here, or through too many stores: left out"},
+    {"other", "other faults"},
+};
+static_assert(std::size(flaw_words) == static_cast<std::size_t>(Flaw::other) + 1);
+
+const FlawWords& words_of(Flaw flaw) {
+  return flaw_words[static_cast<std::size_t>(flaw)];
 }
 
-std::string_view meaning(Flaw flaw) {
-  switch (flaw) {
-    case Flaw::encoding:
-      return "bytes that did not decode, or characters that XML forbids";
-    case Flaw::entity:
-      return "undefined entities";
-    case Flaw::namespace_:
-      return "undeclared prefixes";
-    case Flaw::structure:
-      return "faults of the document's structure";
-    case Flaw::date:
-      return "dates that cannot be read, or in an unknown zone";
-    case Flaw::url:
-      return "URLs longer than 2048 bytes, dropped";
-    case Flaw::duplicate_guid:
-      return "entries under the guid of another";
-    case Flaw::missing_guid:
-      return "entries without a guid of their own";
-    case Flaw::truncated:
-      return "values or lists over their cap, cut, or a document that ends too early";
-    case Flaw::loop:
-      return "posts that came from here, or through too many stores: left out";
-    case Flaw::other:
-      break;
-  }
-  return "other faults";
-}
-
-std::string_view repair(Bozo bozo) {
-  switch (bozo) {
-    case Bozo::malformed_xml:
-      return "elements were closed and stray characters escaped where that was needed";
-    case Bozo::malformed_json:
-      return "commas, quotes and brackets were put right, what could not be was left out";
-    case Bozo::undefined_entity:
-      return "HTML's entities are read as such, others stay as they are written";
-    case Bozo::undeclared_namespace:
-      return "usual prefixes are read as their usual namespaces, others are kept under extensions";
-    case Bozo::truncated:
-      return "complete parts are kept, the last element is closed";
-    case Bozo::encoding_override:
-    case Bozo::encoding_undetermined:
-      return "the text was decoded anyway";
-    case Bozo::non_xml_content_type:
-      return "the content decides, not the Content-Type";
-    case Bozo::none:
-      break;
-  }
-  return "";
-}
+// In the order of Bozo.
+constexpr std::string_view repairs[] = {
+    "",
+    "elements were closed and stray characters escaped where that was needed",
+    "commas, quotes and brackets were put right, what could not be was left out",
+    "HTML's entities are read as such, others stay as they are written",
+    "usual prefixes are read as their usual namespaces, others are kept under extensions",
+    "complete parts are kept, the last element is closed",
+    "the text was decoded anyway",
+    "the text was decoded anyway",
+    "the content decides, not the Content-Type",
+};
+static_assert(std::size(repairs) == static_cast<std::size_t>(Bozo::non_xml_content_type) + 1);
 
 std::string number(std::size_t count, std::string_view one, std::string_view more) {
   std::string text = std::to_string(count);
@@ -168,7 +139,8 @@ class Explainer {
   explicit Explainer(const Feed& feed) : feed_(feed) {}
 
   std::vector<Statement> explain() {
-    say("format", std::string(format_name(feed_.format)) + ", " + std::string(recognised_by(feed_.format)));
+    say("format", std::string(format_name(feed_.format)) + ", " +
+                      std::string(recognised_by[static_cast<std::size_t>(feed_.format)]));
     encoding();
     document();
     if (!feed_.account.base.empty()) {
@@ -188,7 +160,8 @@ class Explainer {
     extensions();
     Parts flaws;
     for (const auto& [flaw, count] : feed_.flaws) {
-      flaws.add(std::string(flaw_name(flaw)) + " " + std::to_string(count) + " (" + std::string(meaning(flaw)) + ")");
+      const auto& [name, meaning] = words_of(flaw);
+      flaws.add(std::string(name) + " " + std::to_string(count) + " (" + std::string(meaning) + ")");
     }
     if (!flaws.empty()) say("flaws", flaws.take());
     return std::move(statements_);
@@ -222,7 +195,7 @@ class Explainer {
     }
     std::string text = "bozo, " + std::string(bozo_token(feed_.bozo));
     if (!feed_.bozo_detail.empty()) text += ": " + feed_.bozo_detail;
-    say("document", text + "; " + std::string(repair(feed_.bozo)));
+    say("document", text + "; " + std::string(repairs[static_cast<std::size_t>(feed_.bozo)]));
     if (!account.fault.empty()) {
       say("document", (account.fault_line > 0 ? "line " + std::to_string(account.fault_line) + ": " : std::string()) +
                           "first fault: " + account.fault);
@@ -412,31 +385,7 @@ class Explainer {
 }  // namespace
 
 std::string_view flaw_name(Flaw flaw) {
-  switch (flaw) {
-    case Flaw::encoding:
-      return "encoding";
-    case Flaw::entity:
-      return "entity";
-    case Flaw::namespace_:
-      return "namespace";
-    case Flaw::structure:
-      return "structure";
-    case Flaw::date:
-      return "date";
-    case Flaw::url:
-      return "url";
-    case Flaw::duplicate_guid:
-      return "duplicate_guid";
-    case Flaw::missing_guid:
-      return "missing_guid";
-    case Flaw::truncated:
-      return "truncated";
-    case Flaw::loop:
-      return "loop";
-    case Flaw::other:
-      break;
-  }
-  return "other";
+  return words_of(flaw).name;
 }
 
 std::vector<Statement> explain(const Feed& feed) {
