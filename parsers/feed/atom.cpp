@@ -121,15 +121,9 @@ void parse_entry(XmlDocument& xml, pugi::xml_node node, Feed& feed, std::uint64_
 
 }  // namespace
 
-std::span<const ElementRow> atom_rows() {
-  return atom_common_elements;
-}
-std::span<const ElementRow> atom_feed_rows() {
-  return atom_feed_elements;
-}
-std::span<const ElementRow> atom_entry_rows() {
-  return atom_entry_elements;
-}
+constinit const std::span<const ElementRow> atom_rows = atom_common_elements;
+constinit const std::span<const ElementRow> atom_feed_rows = atom_feed_elements;
+constinit const std::span<const ElementRow> atom_entry_rows = atom_entry_elements;
 
 void parse_atom(XmlDocument& xml, Feed& feed, XmlItems& items) {
   const pugi::xml_node root = xml.root();

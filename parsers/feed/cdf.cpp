@@ -31,7 +31,7 @@ constexpr ElementRow cdf_elements[] = {
 };
 
 const ElementTable& cdf_table() {
-  static const ElementTable table{{cdf_elements}, {module_rows()}};
+  static const ElementTable table{{cdf_elements}, {module_rows}};
   return table;
 }
 

@@ -235,8 +235,6 @@ constexpr ElementRow geo_elements[] = {
 
 }  // namespace
 
-std::span<const ElementRow> geo_rows() {
-  return geo_elements;
-}
+constinit const std::span<const ElementRow> geo_rows = geo_elements;
 
 }  // namespace feedmill

@@ -197,9 +197,7 @@ constexpr ElementRow itunes_elements[] = {
 
 }  // namespace
 
-std::span<const ElementRow> itunes_rows() {
-  return itunes_elements;
-}
+constinit const std::span<const ElementRow> itunes_rows = itunes_elements;
 
 void take_itunes_flags(Itunes& itunes, std::vector<Element>& extensions) {
   std::erase_if(extensions, [&](const Element& element) {

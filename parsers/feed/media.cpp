@@ -43,7 +43,7 @@ void add_value(const Reading& in, Media::Attributes& attributes, std::string val
 }
 
 const ElementTable& media_table() {
-  static const ElementTable table{{media_rows()}};
+  static const ElementTable table{{media_rows}};
   return table;
 }
 
@@ -207,9 +207,7 @@ constexpr ElementRow media_elements[] = {
 
 }  // namespace
 
-std::span<const ElementRow> media_rows() {
-  return media_elements;
-}
+constinit const std::span<const ElementRow> media_rows = media_elements;
 
 bool is_media_value(std::string_view attribute, std::string_view value) {
   using Words = std::initializer_list<std::string_view>;

@@ -242,14 +242,8 @@ constexpr ElementRow module_entry_elements[] = {
 
 }  // namespace
 
-std::span<const ElementRow> module_rows() {
-  return module_common_elements;
-}
-std::span<const ElementRow> module_feed_rows() {
-  return module_feed_elements;
-}
-std::span<const ElementRow> module_entry_rows() {
-  return module_entry_elements;
-}
+constinit const std::span<const ElementRow> module_rows = module_common_elements;
+constinit const std::span<const ElementRow> module_feed_rows = module_feed_elements;
+constinit const std::span<const ElementRow> module_entry_rows = module_entry_elements;
 
 }  // namespace feedmill

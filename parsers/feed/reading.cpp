@@ -156,15 +156,13 @@ ElementTable::Match ElementTable::find(Ns ns, std::string_view name) const {
   return {};
 }
 
-void read_children(XmlDocument& xml, pugi::xml_node parent, Target& target, const ElementTable& table,
-                   bool (*skip)(const XmlName&), int rank) {
+void read_children(XmlDocument& xml, pugi::xml_node parent, Target& target, const ElementTable& table) {
   for (const pugi::xml_node node : ChildElements(parent)) {
     if (xml.allowance().spent()) return;
     const XmlDocument::Scope scope(xml, node);
     const XmlName name = xml.name(node);
-    if (skip != nullptr && skip(name)) continue;
     const ElementTable::Match match = table.find(name.ns, name.local);
-    read_element(match, {xml, target, node, name, match.rank + rank});
+    read_element(match, {xml, target, node, name, match.rank});
   }
 }
 
@@ -461,57 +459,51 @@ std::string decode_base64(std::string_view raw) {
 
 namespace {
 
-/// The tables of one kind of target, by the document's vocabulary: its rows, then those of the other one.
-struct Tables {
-  ElementTable rss, atom;
+using Rows = std::span<const ElementRow>;
 
-  Tables(std::span<const ElementRow> of_rss, std::span<const ElementRow> of_atom,
-         std::span<const ElementRow> of_modules)
-      : rss{{of_rss},
-            {rss_rows()},
-            {of_atom, Ns::atom, 10},
-            {atom_rows(), Ns::atom, 10},
-            {of_atom, Ns::core, 10},
-            {atom_rows(), Ns::core, 10},
-            {of_modules},
-            {module_rows()},
-            {itunes_rows()},
-            {media_rows()},
-            {geo_rows()}},
-        atom{{of_atom},
-             {atom_rows()},
-             {of_rss, Ns::rss, 10},
-             {rss_rows(), Ns::rss, 10},
-             {of_rss, Ns::core, 10},
-             {rss_rows(), Ns::core, 10},
-             {of_modules},
-             {module_rows()},
-             {itunes_rows()},
-             {media_rows()},
-             {geo_rows()}} {}
-};
+/// The table of a vocabulary: its rows for one kind of target (`own`) and for all kinds, those of the other vocabulary,
+/// which has the namespace `ns`, and those of the modules.
+ElementTable table_of(Rows own, Rows own_common, Ns ns, Rows other, Rows other_common, Rows modules) {
+  return ElementTable{{own},
+                      {own_common},
+                      {other, ns, 10},
+                      {other_common, ns, 10},
+                      {other, Ns::core, 10},
+                      {other_common, Ns::core, 10},
+                      {modules},
+                      {module_rows},
+                      {itunes_rows},
+                      {media_rows},
+                      {geo_rows}};
+}
 
 }  // namespace
 
 const ElementTable& feed_table(Ns vocabulary) {
-  static const Tables tables(rss_feed_rows(), atom_feed_rows(), module_feed_rows());
-  return vocabulary == Ns::atom ? tables.atom : tables.rss;
+  static const ElementTable rss =
+      table_of(rss_feed_rows, rss_rows, Ns::atom, atom_feed_rows, atom_rows, module_feed_rows);
+  static const ElementTable atom =
+      table_of(atom_feed_rows, atom_rows, Ns::rss, rss_feed_rows, rss_rows, module_feed_rows);
+  return vocabulary == Ns::atom ? atom : rss;
 }
 
 const ElementTable& entry_table(Ns vocabulary) {
-  static const Tables tables(rss_entry_rows(), atom_entry_rows(), module_entry_rows());
-  return vocabulary == Ns::atom ? tables.atom : tables.rss;
+  static const ElementTable rss =
+      table_of(rss_entry_rows, rss_rows, Ns::atom, atom_entry_rows, atom_rows, module_entry_rows);
+  static const ElementTable atom =
+      table_of(atom_entry_rows, atom_rows, Ns::rss, rss_entry_rows, rss_rows, module_entry_rows);
+  return vocabulary == Ns::atom ? atom : rss;
 }
 
 const ElementTable& source_table() {
-  static const ElementTable table{{atom_feed_rows()},
-                                  {atom_rows()},
-                                  {atom_feed_rows(), Ns::atom, 10},
-                                  {atom_rows(), Ns::atom, 10},
-                                  {module_rows()},
-                                  {itunes_rows()},
-                                  {media_rows()},
-                                  {geo_rows()}};
+  static const ElementTable table{{atom_feed_rows},
+                                  {atom_rows},
+                                  {atom_feed_rows, Ns::atom, 10},
+                                  {atom_rows, Ns::atom, 10},
+                                  {module_rows},
+                                  {itunes_rows},
+                                  {media_rows},
+                                  {geo_rows}};
   return table;
 }
 

@@ -172,9 +172,8 @@ class ElementTable {
 };
 
 /// Reads the children of `parent` into `target`, each by its row. Elements without a row, or not stored completely,
-/// become extensions of the target. Elements for which `skip` is true are left out.
-void read_children(XmlDocument& xml, pugi::xml_node parent, Target& target, const ElementTable& table,
-                   bool (*skip)(const XmlName&) = nullptr, int rank = 0);
+/// become extensions of the target.
+void read_children(XmlDocument& xml, pugi::xml_node parent, Target& target, const ElementTable& table);
 
 /// Reads one element by its row, or keeps it as an extension if it has none.
 void read_element(const ElementTable::Match& match, const Reading& in);
@@ -222,23 +221,23 @@ bool add_author(const Reading& in, Person person, AuthorIs kind = AuthorIs::writ
 std::string decode_base64(std::string_view raw);
 
 // The vocabularies, one file each: rows for feeds, entries and sources alike, then rows for only one kind.
-std::span<const ElementRow> rss_rows();
-std::span<const ElementRow> rss_feed_rows();
-std::span<const ElementRow> rss_entry_rows();
-std::span<const ElementRow> atom_rows();
-std::span<const ElementRow> atom_feed_rows();
-std::span<const ElementRow> atom_entry_rows();
-std::span<const ElementRow> module_rows();
-std::span<const ElementRow> module_feed_rows();
-std::span<const ElementRow> module_entry_rows();
-std::span<const ElementRow> itunes_rows();
+extern const std::span<const ElementRow> rss_rows;
+extern const std::span<const ElementRow> rss_feed_rows;
+extern const std::span<const ElementRow> rss_entry_rows;
+extern const std::span<const ElementRow> atom_rows;
+extern const std::span<const ElementRow> atom_feed_rows;
+extern const std::span<const ElementRow> atom_entry_rows;
+extern const std::span<const ElementRow> module_rows;
+extern const std::span<const ElementRow> module_feed_rows;
+extern const std::span<const ElementRow> module_entry_rows;
+extern const std::span<const ElementRow> itunes_rows;
 /// Moves flags that the rows did not recognise (in other case, or with white space) from the extensions to `itunes`.
 void take_itunes_flags(Itunes& itunes, std::vector<Element>& extensions);
-std::span<const ElementRow> media_rows();
+extern const std::span<const ElementRow> media_rows;
 /// Whether a value fits its Media RSS attribute, which is given by its JSON name: numbers, booleans, medium,
 /// expression. True for URLs and for attributes that allow any text.
 bool is_media_value(std::string_view attribute, std::string_view value);
-std::span<const ElementRow> geo_rows();
+extern const std::span<const ElementRow> geo_rows;
 
 /// The tables of a format: its own vocabulary first, then the other one, then the modules.
 const ElementTable& feed_table(Ns vocabulary);

@@ -376,15 +376,9 @@ class RssReader {
 
 }  // namespace
 
-std::span<const ElementRow> rss_rows() {
-  return rss_common_elements;
-}
-std::span<const ElementRow> rss_feed_rows() {
-  return rss_feed_elements;
-}
-std::span<const ElementRow> rss_entry_rows() {
-  return rss_entry_elements;
-}
+constinit const std::span<const ElementRow> rss_rows = rss_common_elements;
+constinit const std::span<const ElementRow> rss_feed_rows = rss_feed_elements;
+constinit const std::span<const ElementRow> rss_entry_rows = rss_entry_elements;
 
 void parse_rss(XmlDocument& xml, Feed& feed, XmlItems& items) {
   const XmlDocument::Scope scope(xml, xml.root());

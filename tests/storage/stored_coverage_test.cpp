@@ -222,16 +222,16 @@ TEST(StoredCoverage, TheDocumentsHaveEachElementThatIsRead) {
     const std::size_t start = whole.find(from);
     return whole.substr(start, whole.find(to, start) - start);
   };
-  const Names modules = elements_of({rss_rows(), module_rows(), itunes_rows(), media_rows(), geo_rows()});
-  Names of_channel = elements_of({rss_feed_rows(), module_feed_rows()});
+  const Names modules = elements_of({rss_rows, module_rows, itunes_rows, media_rows, geo_rows});
+  Names of_channel = elements_of({rss_feed_rows, module_feed_rows});
   of_channel.insert(modules.begin(), modules.end());
-  Names of_item = elements_of({rss_entry_rows(), module_entry_rows()});
+  Names of_item = elements_of({rss_entry_rows, module_entry_rows});
   of_item.insert(modules.begin(), modules.end());
   expect_all(of_channel, part(rss, "<channel>", "<item>"), "the channel");
   expect_all(of_item, part(rss, "<item>", "</item>"), "the item");
-  expect_all(elements_of({atom_rows(), atom_feed_rows()}), part(atom, "<feed", "<entry"), "the feed");
-  expect_all(elements_of({atom_rows(), atom_entry_rows()}), part(atom, "<entry", "</entry"), "the entry");
-  expect_all(elements_of({atom_rows(), atom_feed_rows()}), part(atom, "<source", "</source"), "the source");
+  expect_all(elements_of({atom_rows, atom_feed_rows}), part(atom, "<feed", "<entry"), "the feed");
+  expect_all(elements_of({atom_rows, atom_entry_rows}), part(atom, "<entry", "</entry"), "the entry");
+  expect_all(elements_of({atom_rows, atom_feed_rows}), part(atom, "<source", "</source"), "the source");
 }
 
 }  // namespace
