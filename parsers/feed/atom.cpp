@@ -11,18 +11,12 @@ namespace {
 // RFC 4287 §4.2.7
 bool read_atom_link(const Reading& in) {
   if (in.target.common.links.size() >= max_links) return true;  // checked before resolving any link
-  Link link;
-  link.href = in.url("href");
-  if (link.href.empty() && in.xml.has_attribute(in.node, "href") && in.attribute("href").empty()) {
-    link.href = in.xml.effective_base().url();  // RFC 3986 §4.4; an unsafe address does not count
+  std::string href = in.url("href");
+  if (href.empty() && in.xml.has_attribute(in.node, "href") && in.attribute("href").empty()) {
+    href = in.xml.effective_base().url();  // RFC 3986 §4.4; an unsafe address does not count
   }
-  if (link.href.empty()) link.href = in.url();  // RSS's form, found in other formats too
-  link.rel = in.attribute("rel");
-  link.type = in.attribute("type");
-  link.hreflang = in.attribute("hreflang");
-  link.title = in.attribute("title");
-  link.length = parse_length(in.attribute("length"));
-  add_link(in, std::move(link));
+  if (href.empty()) href = in.url();  // RSS's form, found in other formats too
+  add_link(in, link_of(in, std::move(href)));
   return true;
 }
 

@@ -9,19 +9,12 @@ namespace feedmill {
 namespace {
 
 bool read_logo(const Reading& in) {
-  Image image;
-  image.url = in.url("href");
-  if (image.url.empty()) return true;
-  if (!take(in, Slot::image)) return false;
-  place_of(in, in.target.common.image) = std::move(image);
-  return true;
+  std::string url = in.url("href");
+  return url.empty() || set_image(in, std::move(url));
 }
 
 bool read_anchor(const Reading& in) {
-  Link link;
-  link.href = in.url("href");
-  set_link(in, link.href, 1);
-  if (!link.href.empty()) add_link(in, std::move(link));
+  add_page(in, 1);
   return true;
 }
 
@@ -36,14 +29,7 @@ const ElementTable& cdf_table() {
 }
 
 void read_attributes(XmlDocument& xml, pugi::xml_node node, Target& target) {
-  const Reading in{xml, target, node, xml.name(node), 0};
-  std::string href = in.url("href");
-  if (!href.empty()) {
-    Link link;
-    link.href = std::move(href);
-    set_link(in, link.href, 0);
-    add_link(in, std::move(link));
-  }
+  add_page({xml, target, node, xml.name(node), 0}, 0);
   if (std::string modified = xml.attribute(node, "lastmod"); !modified.empty()) {
     target.common.updated = read_date(std::move(modified));
   }

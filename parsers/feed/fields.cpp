@@ -127,6 +127,27 @@ void set_link(const Reading& in, const std::string& url, int rank) {
   in.xml.allowance().take(url);
 }
 
+void add_page(const Reading& in, int rank) {
+  Link link;
+  link.href = in.url("href");
+  if (link.href.empty()) return;
+  set_link(in, link.href, rank);
+  add_link(in, std::move(link));
+}
+
+bool set_image(const Reading& in, std::string url) {
+  if (!take(in, Slot::image)) return false;
+  Image image;
+  image.url = std::move(url);
+  place_of(in, in.target.common.image) = std::move(image);
+  return true;
+}
+
+Link link_of(const Reading& in, std::string href) {
+  return {std::move(href),          in.attribute("rel"),   in.attribute("type"),
+          in.attribute("hreflang"), in.attribute("title"), parse_length(in.attribute("length"))};
+}
+
 // Resolves a link to another document of the feed against this document rather than the site's page; `href` becomes the
 // result.
 void read_feed_link(const Reading& in, std::string_view rel, std::string& href) {
@@ -190,15 +211,8 @@ bool read_link(const Reading& in) {
   if (url.empty() && in.xml.has_attribute(in.node, "href")) url = in.url("href");  // Atom's form
   if (url.empty()) url = in.xml.url(in.xml.attribute(in.node, Ns::rdf, "resource"));
   if (url.empty()) return in.text().empty();
-  Link link;
-  link.href = std::move(url);
-  link.rel = in.attribute("rel");
-  link.type = in.attribute("type");
-  link.title = in.attribute("title");
-  link.hreflang = in.attribute("hreflang");
-  link.length = parse_length(in.attribute("length"));
-  const bool plain = link.rel.empty();
-  if (plain) set_link(in, link.href, in.rank);
+  Link link = link_of(in, std::move(url));
+  if (link.rel.empty()) set_link(in, link.href, in.rank);
   add_link(in, std::move(link));
   return true;
 }
@@ -301,6 +315,14 @@ bool read_comments(const Reading& in) {
   if (url == in.target.entry->comments) return true;
   if (!take(in, Slot::comments)) return false;
   in.target.entry->comments = std::move(url);
+  return true;
+}
+
+bool read_error_reports_to(const Reading& in) {
+  if (in.target.feed == nullptr) return false;
+  std::string value = in.xml.attribute(in.node, Ns::rdf, "resource");
+  if (value.empty()) value = in.text();
+  if (in.target.feed->error_reports_to.empty()) in.target.feed->error_reports_to = std::move(value);
   return true;
 }
 

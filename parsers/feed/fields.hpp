@@ -34,12 +34,19 @@ bool read_category(const Reading& in);  ///< text, or attributes term, scheme (d
 bool read_generator(const Reading& in);
 bool read_identifier(const Reading& in);
 bool read_comments(const Reading& in);
+bool read_error_reports_to(const Reading& in);
 bool read_nothing(const Reading& in);  ///< ignores the element
 
 /// Adds a link and sets the fields that its rel implies: the entry's page, enclosures, licences, hubs, paging.
 void add_link(const Reading& in, Link link);
 /// Sets the page of the feed or entry, unless an element of a better rank has set it or `url` is "".
 void set_link(const Reading& in, const std::string& url, int rank);
+/// Adds the page and its link, with the address in attribute href.
+void add_page(const Reading& in, int rank);
+/// Sets the picture, unless an element of a better rank has set it.
+bool set_image(const Reading& in, std::string url);
+/// A link with the element's rel, type, title, hreflang and length.
+Link link_of(const Reading& in, std::string href);
 /// A person from child elements name, email, uri and an avatar; other children go to the extensions.
 Person read_person(const Reading& in);
 

@@ -110,11 +110,7 @@ bool read_itunes_image(const Reading& in) {
     in.xml.allowance().take(url);
   }
   const bool is_own = itunes.image == url;
-  if (take(kept(in), Slot::image)) {
-    Image image;
-    image.url = std::move(url);
-    place_of(in, in.target.common.image) = std::move(image);
-  }
+  set_image(kept(in), std::move(url));
   return is_own;
 }
 

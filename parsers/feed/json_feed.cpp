@@ -54,9 +54,7 @@ std::string scalar(const element& value) {
 
 std::optional<double> number(const element& value) {
   double result = 0;
-  if (value.get(result) == simdjson::SUCCESS) return result;
-  if (value.type() == element_type::STRING) return std::nullopt;
-  return std::nullopt;
+  return value.get(result) == simdjson::SUCCESS ? std::optional(result) : std::nullopt;
 }
 
 class JsonFeedReader {

@@ -111,19 +111,12 @@ bool read_single(const Reading& in) {
   return true;
 }
 
-bool read_media_title(const Reading& in) {
-  std::string& title = media_of(in).title;
-  const bool taken = take(in, Slot::media_title);
-  if (taken) title = in.text();
-  read_title(kept(in));
-  return (taken || in.is_kept) && !in.node.first_attribute();
-}
-
-bool read_media_description(const Reading& in) {
-  std::string& description = media_of(in).description;
-  const bool taken = take(in, Slot::media_description);
-  if (taken) description = in.text();
-  read_summary(kept(in));
+template <std::string Media::*field, Slot slot, ElementReader read>
+bool read_media_text(const Reading& in) {
+  std::string& text = media_of(in).*field;
+  const bool taken = take(in, slot);
+  if (taken) text = in.text();
+  read(kept(in));
   return (taken || in.is_kept) && !in.node.first_attribute();
 }
 
@@ -198,8 +191,8 @@ constexpr ElementRow media_elements[] = {
     {Ns::media, "restriction", read_single<&Media::restriction, Slot::media_restriction>},
     {Ns::media, "player", read_single<&Media::player, Slot::media_player>},
     {Ns::media, "community", read_community},
-    {Ns::media, "title", read_media_title, 2},
-    {Ns::media, "description", read_media_description, 6},
+    {Ns::media, "title", read_media_text<&Media::title, Slot::media_title, read_title>, 2},
+    {Ns::media, "description", read_media_text<&Media::description, Slot::media_description, read_summary>, 6},
     {Ns::media, "category", read_media_category},
     {Ns::media, "keywords", read_media_keywords},
     {Ns::media, "copyright", read_media_copyright, 3},

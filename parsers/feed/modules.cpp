@@ -126,14 +126,6 @@ bool read_generator_agent(const Reading& in) {
   return true;
 }
 
-bool read_error_reports(const Reading& in) {
-  if (in.target.feed == nullptr) return false;
-  std::string value = in.xml.attribute(in.node, Ns::rdf, "resource");
-  if (value.empty()) value = in.text();
-  if (in.target.feed->error_reports_to.empty()) in.target.feed->error_reports_to = std::move(value);
-  return true;
-}
-
 // Podlove Simple Chapters 1.2. The first list is used; further ones become extensions.
 bool read_chapters(const Reading& in) {
   if (!take(in, Slot::chapters)) return false;
@@ -163,10 +155,8 @@ bool read_play_author(const Reading& in) {
 }
 
 bool read_play_image(const Reading& in) {
-  Image image;
-  image.url = in.url("href");
-  if (image.url.empty() || !take(kept(in), Slot::image)) return false;
-  place_of(in, in.target.common.image) = std::move(image);
+  std::string url = in.url("href");
+  if (!url.empty()) set_image(kept(in), std::move(url));
   return false;
 }
 
@@ -220,7 +210,7 @@ constexpr ElementRow module_common_elements[] = {
     {Ns::feedburner, "origenclosurelink", read_original_enclosure},
     {Ns::feedburner, "browserfriendly", read_info, 1},
     {Ns::admin, "generatoragent", read_generator_agent, 1},
-    {Ns::admin, "errorreportsto", read_error_reports},
+    {Ns::admin, "errorreportsto", read_error_reports_to},
     {Ns::psc, "chapters", read_chapters},
     {Ns::googleplay, "author", read_play_author, 5},
     {Ns::googleplay, "image", read_play_image, 8},

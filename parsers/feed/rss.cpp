@@ -93,10 +93,10 @@ bool read_image(const Reading& in) {
   if (image == Image{}) {
     // RSS 1.0 §5.3.3: a channel refers to the image element next to it, which has the details.
     const std::string resource = in.xml.attribute(in.node, Ns::rdf, "resource");
-    image.url = in.xml.url(resource);
+    std::string url = in.xml.url(resource);
     Reading reference = kept(in);
     reference.rank += half_image;
-    if (!image.url.empty() && take(reference, Slot::image)) place_of(in, in.target.common.image) = std::move(image);
+    if (!url.empty()) set_image(reference, std::move(url));
     return resource.empty();
   }
   Rare<Image>& held = in.target.common.image;
@@ -174,14 +174,6 @@ bool read_skip_days(const Reading& in) {
   for (const pugi::xml_node child : ChildElements(in.node)) {
     std::string day = in.xml.text(child);
     if (!day.empty() && in.target.feed->skip_days.size() < 16) in.target.feed->skip_days.push_back(std::move(day));
-  }
-  return true;
-}
-
-bool read_error_reports_to(const Reading& in) {
-  if (in.target.feed == nullptr) return false;
-  for (const std::string& value : {in.xml.attribute(in.node, Ns::rdf, "resource"), in.text()}) {
-    if (!value.empty() && in.target.feed->error_reports_to.empty()) in.target.feed->error_reports_to = value;
   }
   return true;
 }
