@@ -167,38 +167,22 @@ void fields(JsonWriter& json, const ItunesCategory& category) {
   put_list(json, "categories", category.categories);  // the parser nests at most four levels
 }
 
-template <class Value>
-void put_object(JsonWriter& json, std::string_view key, const Value& value) {
+// `held`: a Rare or std::optional.
+template <class Holder>
+void put_object(JsonWriter& json, std::string_view key, const Holder& held) {
+  if (!held) return;
   json.begin_object(key);
-  fields(json, value);
+  fields(json, *held);
   json.end_object();
-}
-
-template <class Value>
-void put_object(JsonWriter& json, std::string_view key, const std::optional<Value>& value) {
-  if (value) put_object(json, key, *value);
-}
-
-template <class Value>
-void put_object(JsonWriter& json, std::string_view key, const Rare<Value>& value) {
-  if (value) put_object(json, key, *value);
 }
 
 void fields(JsonWriter& json, const Itunes& itunes) {
   put(json, "author", itunes.author);
   if (itunes.block) json.boolean("block", *itunes.block);
-  switch (itunes.explicit_) {
-    case Itunes::Explicit::absent:
-      break;
-    case Itunes::Explicit::yes:
-      json.boolean("explicit", true);
-      break;
-    case Itunes::Explicit::no:
-      json.boolean("explicit", false);
-      break;
-    case Itunes::Explicit::other:
-      json.null("explicit");
-      break;
+  if (itunes.explicit_ == Itunes::Explicit::other) {
+    json.null("explicit");
+  } else if (itunes.explicit_ != Itunes::Explicit::absent) {
+    json.boolean("explicit", itunes.explicit_ == Itunes::Explicit::yes);
   }
   put(json, "duration", itunes.duration);
   put(json, "duration_raw", itunes.duration_raw);
@@ -313,12 +297,18 @@ void put_elements(JsonWriter& json, const std::vector<const Element*>& elements)
   }
 }
 
+using ElementsByPrefix = std::map<std::string_view, std::vector<const Element*>>;
+
+ElementsByPrefix by_prefix(const std::vector<Element>& extensions) {
+  ElementsByPrefix grouped;
+  for (const Element& element : extensions) grouped[element.prefix].push_back(&element);
+  return grouped;
+}
+
 void put_extensions(JsonWriter& json, const std::vector<Element>& extensions) {
   if (extensions.empty()) return;
-  std::map<std::string_view, std::vector<const Element*>> by_prefix;
-  for (const Element& element : extensions) by_prefix[element.prefix].push_back(&element);
   json.begin_object("extensions");
-  for (const auto& [prefix, elements] : by_prefix) {
+  for (const auto& [prefix, elements] : by_prefix(extensions)) {
     json.begin_object(prefix);
     put_elements(json, elements);
     json.end_object();
@@ -501,15 +491,14 @@ std::string extensions_json(const Common& common, std::size_t max_bytes, bool& c
   constexpr std::array<std::string_view, 6> geo_keys = {"type",          "coordinates", "srs_name",
                                                         "srs_dimension", "more",        "other"};
   constexpr std::array<std::string_view, 3> psc_keys = {"version", "chapters", "other"};
-  std::map<std::string_view, std::vector<const Element*>> by_prefix;
-  for (const Element& element : common.extensions) by_prefix[element.prefix].push_back(&element);
-  if (common.itunes) by_prefix["itunes"];
-  if (common.geo && !common.geo->type.empty()) by_prefix["geo"];
-  if (!common.chapters.empty()) by_prefix["psc"];
+  ElementsByPrefix grouped = by_prefix(common.extensions);
+  if (common.itunes) grouped["itunes"];
+  if (common.geo && !common.geo->type.empty()) grouped["geo"];
+  if (!common.chapters.empty()) grouped["psc"];
 
   std::vector<std::pair<std::string_view, std::string>> objects;
   std::size_t total = 2;
-  for (const auto& [prefix, elements] : by_prefix) {
+  for (const auto& [prefix, elements] : grouped) {
     JsonWriter json;
     json.begin_object();
     if (prefix == "itunes" && common.itunes) {

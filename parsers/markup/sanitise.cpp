@@ -43,24 +43,9 @@ void append_escaped(std::string& out, std::string_view plain) {
 
 // Appends one reference as its character and returns the number of bytes read; a lone "&" is literal.
 std::size_t append_reference(std::string& out, std::string_view text) {
-  switch (predefined_entity(text)) {
-    case '<':
-      out += "&lt;";
-      return 4;
-    case '>':
-      out += "&gt;";
-      return 4;
-    case '&':
-      out += "&amp;";
-      return 5;
-    case '"':
-      out += '"';
-      return 6;
-    case '\'':
-      out += '\'';
-      return 6;
-    default:
-      break;
+  if (const char c = predefined_entity(text); c != '\0') {
+    append_escaped(out, {&c, 1});
+    return predefined_length(c);
   }
   const Reference reference = read_reference(text);
   const bool known =
@@ -71,10 +56,10 @@ std::size_t append_reference(std::string& out, std::string_view text) {
   }
   if (!reference.numeric) {
     append_escaped(out, reference.value);
-  } else if (reference.code == '&' || reference.code == '<' || reference.code == '>') {
-    append_escaped(out, std::string_view(reference.code == '&' ? "&" : reference.code == '<' ? "<" : ">"));
   } else if (reference.code != 0) {
-    append_utf8(out, reference.code);
+    std::string character;
+    append_utf8(character, reference.code);
+    append_escaped(out, character);
   }
   return reference.length;
 }

@@ -177,9 +177,9 @@ class Checker {
     bool subset = false;
     while (at_ < end_ && *at_ != '>') {
       if (*at_ == '"' || *at_ == '\'') {
-        const void* close = std::memchr(at_ + 1, *at_, static_cast<std::size_t>(end_ - at_ - 1));
-        if (close == nullptr) return fail(Bozo::truncated, "the document type is not closed");
-        at_ = static_cast<const char*>(close) + 1;
+        const char* close = find(*at_, at_ + 1, end_);
+        if (close == end_) return fail(Bozo::truncated, "the document type is not closed");
+        at_ = close + 1;
       } else if (*at_ == '[') {
         if (subset) return malformed("a second internal subset");
         subset = true;
@@ -221,9 +221,9 @@ class Checker {
     const char* start = at_;
     while (at_ < end_ && *at_ != '>') {
       if (*at_ == '"' || *at_ == '\'') {
-        const void* close = std::memchr(at_ + 1, *at_, static_cast<std::size_t>(end_ - at_ - 1));
-        if (close == nullptr) return fail(Bozo::truncated, "a declaration is not closed");
-        at_ = static_cast<const char*>(close);
+        const char* close = find(*at_, at_ + 1, end_);
+        if (close == end_) return fail(Bozo::truncated, "a declaration is not closed");
+        at_ = close;
       }
       ++at_;
     }
@@ -251,7 +251,7 @@ class Checker {
 
   bool reference() {  // at "&"
     if (const char c = predefined_entity(rest()); c != '\0') {
-      at_ += c == '<' || c == '>' ? 4 : c == '&' ? 5 : 6;
+      at_ += predefined_length(c);
       return true;
     }
     ++at_;
@@ -282,27 +282,26 @@ class Checker {
     return true;
   }
 
-  const char* find_bracket(const char* from) const {
-    const void* found = std::memchr(from, ']', static_cast<std::size_t>(end_ - from));
-    return found == nullptr ? end_ : static_cast<const char*>(found);
+  // The first `c` between `from` and `stop`, else `stop`.
+  static const char* find(char c, const char* from, const char* stop) {
+    const void* found = std::memchr(from, c, static_cast<std::size_t>(stop - from));
+    return found == nullptr ? stop : static_cast<const char*>(found);
   }
 
   bool text() {
-    const void* found = std::memchr(at_, '<', left());
-    const char* stop = found == nullptr ? end_ : static_cast<const char*>(found);
+    const char* stop = find('<', at_, end_);
     const char* start = at_;
     skip_space();  // the tree leaves out white-space-only text
     if (at_ < stop && !another_node()) return false;
     at_ = start;
-    const void* amp = std::memchr(at_, '&', static_cast<std::size_t>(stop - at_));
-    for (at_ = amp == nullptr ? stop : static_cast<const char*>(amp); at_ < stop;) {
+    for (at_ = find('&', at_, stop); at_ < stop;) {
       if (!reference()) return false;
       at_ = find_near(at_, stop, '&');  // the next one is usually near: escaped markup
     }
     if (at_ > stop) return malformed("\"&\" that begins no reference");
     at_ = start;
-    if (next_bracket_ < start) next_bracket_ = find_bracket(start);
-    for (; next_bracket_ < stop; next_bracket_ = find_bracket(next_bracket_ + 1)) {
+    if (next_bracket_ < start) next_bracket_ = find(']', start, end_);
+    for (; next_bracket_ < stop; next_bracket_ = find(']', next_bracket_ + 1, end_)) {
       at_ = next_bracket_;
       if (starts("]]>")) return malformed("\"]]>\" outside a CDATA section");
     }
@@ -457,15 +456,11 @@ class Checker {
     const char quote = *at_;
     if (quote != '"' && quote != '\'') return malformed("an attribute value without quotes");
     ++at_;
-    const void* found = std::memchr(at_, quote, left());
-    if (found == nullptr) return fail(Bozo::truncated, "an attribute value is not closed");
-    const char* close = static_cast<const char*>(found);
+    const char* close = find(quote, at_, end_);
+    if (close == end_) return fail(Bozo::truncated, "an attribute value is not closed");
     const std::string_view value(at_, static_cast<std::size_t>(close - at_));
     if (value.find('<') != std::string_view::npos) return malformed("\"<\" in an attribute value");
-    while (at_ < close) {
-      const void* amp = std::memchr(at_, '&', static_cast<std::size_t>(close - at_));
-      if (amp == nullptr) break;
-      at_ = static_cast<const char*>(amp);
+    for (at_ = find('&', at_, close); at_ < close; at_ = find('&', at_, close)) {
       if (!reference()) return false;
       if (at_ > close) return malformed("\"&\" that begins no reference");
     }

@@ -136,7 +136,7 @@ bool XmlDocument::append_text(std::string& out, std::string_view raw) const {
     const std::string_view rest = raw.substr(at);
     if (const char c = predefined_entity(rest); c != '\0') {  // nearly all references are predefined
       out[used++] = c;
-      at += c == '<' || c == '>' ? 4 : c == '&' ? 5 : 6;
+      at += predefined_length(c);
       continue;
     }
     decoded.clear();

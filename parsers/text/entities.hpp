@@ -31,8 +31,7 @@ struct Reference {
   bool closed = false;    ///< ended by ";"
 };
 
-/// The character of the XML entity at the start of `text` ("&" included), if it ends in ";"; else NUL. "&lt;" and
-/// "&gt;" take 4 bytes, "&amp;" 5, "&quot;" and "&apos;" 6.
+/// The character of the XML entity at the start of `text` ("&" included), if it ends in ";"; else NUL.
 inline char predefined_entity(std::string_view text) {
   if (text.size() < 4) return '\0';
   const char* name = text.data() + 1;
@@ -41,6 +40,11 @@ inline char predefined_entity(std::string_view text) {
   if (name[0] != 'q' && name[0] != 'a') return '\0';
   const std::string_view five = text.substr(1, 5);
   return five == "quot;" ? '"' : five == "apos;" ? '\'' : '\0';
+}
+
+/// The length of the reference that predefined_entity() has read as `character`.
+constexpr std::size_t predefined_length(char character) {
+  return character == '<' || character == '>' ? 4 : character == '&' ? 5 : 6;
 }
 
 /// Reads the reference at the start of `text` (text[0] is '&').

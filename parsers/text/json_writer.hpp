@@ -123,37 +123,14 @@ class JsonWriter {
     out_ += '"';
     std::size_t start = 0;
     for (std::size_t i = escaped.find_in(text); i != std::string_view::npos; i = escaped.find_in(text, i + 1)) {
-      const char c = text[i];
+      const auto c = static_cast<unsigned char>(text[i]);
       out_.append(text.substr(start, i - start));
       start = i + 1;
-      switch (c) {
-        case '"':
-          out_ += "\\\"";
-          break;
-        case '\\':
-          out_ += "\\\\";
-          break;
-        case '\n':
-          out_ += "\\n";
-          break;
-        case '\t':
-          out_ += "\\t";
-          break;
-        case '\r':
-          out_ += "\\r";
-          break;
-        case '\b':
-          out_ += "\\b";
-          break;
-        case '\f':
-          out_ += "\\f";
-          break;
-        default: {
-          constexpr char hex[] = "0123456789abcdef";
-          out_ += "\\u00";
-          out_ += hex[static_cast<unsigned char>(c) >> 4];
-          out_ += hex[static_cast<unsigned char>(c) & 15];
-        }
+      constexpr std::string_view hex = "0123456789abcdef", named = "\"\\\n\t\r\b\f", names = "\"\\ntrbf";
+      if (const std::size_t name = named.find(text[i]); name != npos) {
+        out_.append({'\\', names[name]});
+      } else {
+        out_.append({'\\', 'u', '0', '0', hex[c >> 4], hex[c & 15]});
       }
     }
     out_.append(text.substr(start));
