@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <functional>
 #include <unordered_map>
 
 #include <openssl/sha.h>
@@ -76,7 +77,7 @@ class Normaliser {
       common(entry, base);
       markup(entry.summary, base, "summary", limits::summary);
       for (Content& content : entry.content) {
-        content_markup(content, base);
+        clean(content, base, "content", limits::content);
         close(content.src, is_safe_url);
       }
       for (const EntryPage& page : entry_pages) {
@@ -144,15 +145,17 @@ class Normaliser {
     for (std::string* url : {&common.icon, &common.logo, &common.favicon}) drop_long_url({}, *url);
     drop_long_url("banner_image", common.banner_image);
     if (common.image) drop_long_url("image", common.image->url);
-    drop_long_urls("license", common.licenses, [](const std::string& url) { return url.size(); });
-    drop_long_urls("enclosures", common.enclosures, [](const Enclosure& file) { return file.url.size(); });
+    drop_long_urls("license", common.licenses, std::identity());
+    drop_long_urls("enclosures", common.enclosures, &Enclosure::url);
     keep_first("categories", common.categories, limits::categories);
     keep_first("enclosures", common.enclosures, limits::enclosures);
     cap_links(common.links);
     keep_first("license", common.licenses, limits::links);
     if (common.author->size() > limits::author) shorten("author", common.author.edit(), limits::author);
     if (common.language->size() > limits::word) shorten("language", common.language.edit(), limits::word);
-    cap_people(common);
+    if (!common.authors.empty()) cap_people("authors", common.authors.edit());
+    cap_people("contributors", common.contributors);
+    if (common.publisher) cap_person("publisher", *common.publisher);
     for (Category& category : common.categories) {
       shorten("categories", category.term, limits::category);
       shorten("categories", category.label, limits::category);
@@ -180,12 +183,6 @@ class Normaliser {
     }
   }
 
-  void cap_people(Common& common) {
-    if (!common.authors.empty()) cap_people("authors", common.authors.edit());
-    cap_people("contributors", common.contributors);
-    if (common.publisher) cap_person("publisher", *common.publisher);
-  }
-
   void cap_people(std::string_view field, std::vector<Person>& people) {
     keep_first(field, people, limits::people);
     for (Person& person : people) cap_person(field, person);
@@ -204,6 +201,36 @@ class Normaliser {
     std::ranges::for_each(common.contributors, edit);
     if (common.publisher) edit(*common.publisher);
     if (common.itunes && common.itunes->owner) edit(*common.itunes->owner);
+  }
+
+  // Visits every URL but those of Media RSS, with the check that it must pass: `one` gets a field, `all` a list of
+  // values and the projection to their URL.
+  template <class One, class All>
+  static void for_each_url(Common& common, One one, All all) {
+    one(common.link, is_safe_url);
+    for (std::string* url : {&common.icon, &common.logo, &common.favicon, &common.banner_image}) {
+      one(*url, is_safe_file_url);
+    }
+    all(common.links, is_safe_url, &Link::href);
+    all(common.licenses, is_safe_url, std::identity());
+    all(common.enclosures, is_safe_file_url, &Enclosure::url);
+    if (common.image) {
+      one(common.image->url, is_safe_file_url);
+      one(common.image->link, is_safe_url);
+    }
+    for_each_person(common, [&](Person& person) {
+      one(person.uri, is_safe_url);
+      one(person.avatar, is_safe_file_url);
+    });
+    if (common.generator) one(common.generator->uri, is_safe_url);
+    for (Chapter& chapter : common.chapters) {
+      one(chapter.href, is_safe_url);
+      one(chapter.image, is_safe_file_url);
+    }
+    if (common.itunes) {
+      one(common.itunes->image, is_safe_file_url);
+      one(common.itunes->new_feed_url, is_safe_url);
+    }
   }
 
   SharedText shown(const Person& person) {
@@ -230,9 +257,10 @@ class Normaliser {
     lost(field, Flaw::url);
   }
 
-  template <class Value, class Size>
-  void drop_long_urls(std::string_view field, std::vector<Value>& values, Size size_of) {
-    const auto dropped = std::erase_if(values, [&](const Value& value) { return size_of(value) > limits::url; });
+  template <class Value, class Url>
+  void drop_long_urls(std::string_view field, std::vector<Value>& values, Url url) {
+    const auto dropped =
+        std::erase_if(values, [&](const Value& value) { return std::invoke(url, value).size() > limits::url; });
     for (std::size_t i = 0; i < dropped; ++i) lost(field, Flaw::url);
   }
 
@@ -259,34 +287,14 @@ class Normaliser {
 
   template <class Values, class Url>
   void close_all(Values& values, IsSafe is_safe, Url url) {
-    add_flaw(feed_, Flaw::url, std::erase_if(values, [&](const auto& value) { return !is_safe(url(value)); }));
+    const auto is_unsafe = [&](const auto& value) { return !is_safe(std::invoke(url, value)); };
+    add_flaw(feed_, Flaw::url, std::erase_if(values, is_unsafe));
   }
 
   void close_addresses(Common& common) {
-    close(common.link, is_safe_url);
-    close_all(common.links, is_safe_url, [](const Link& link) { return std::string_view(link.href); });
-    close_all(common.licenses, is_safe_url, [](const std::string& url) { return std::string_view(url); });
-    close_all(common.enclosures, is_safe_file_url, [](const Enclosure& file) { return std::string_view(file.url); });
-    for (std::string* url : {&common.icon, &common.logo, &common.favicon, &common.banner_image}) {
-      close(*url, is_safe_file_url);
-    }
-    if (common.image) {
-      close(common.image->url, is_safe_file_url);
-      close(common.image->link, is_safe_url);
-    }
-    for_each_person(common, [&](Person& person) {
-      close(person.uri, is_safe_url);
-      close(person.avatar, is_safe_file_url);
-    });
-    if (common.generator) close(common.generator->uri, is_safe_url);
-    for (Chapter& chapter : common.chapters) {
-      close(chapter.href, is_safe_url);
-      close(chapter.image, is_safe_file_url);
-    }
-    if (common.itunes) {
-      close(common.itunes->image, is_safe_file_url);
-      close(common.itunes->new_feed_url, is_safe_url);
-    }
+    for_each_url(
+        common, [&](std::string& url, IsSafe is_safe) { close(url, is_safe); },
+        [&](auto& values, IsSafe is_safe, auto url) { close_all(values, is_safe, url); });
     if (common.media) close_addresses(*common.media);
   }
 
@@ -311,7 +319,7 @@ class Normaliser {
          {&feed_.docs, &feed_.self, &feed_.next, &feed_.prev, &feed_.first, &feed_.last, &feed_.error_reports_to}) {
       close(*url, is_safe_url);
     }
-    close_all(feed_.hubs, is_safe_url, [](const std::string& url) { return std::string_view(url); });
+    close_all(feed_.hubs, is_safe_url, std::identity());
     if (feed_.text_input) close(feed_.text_input->link, is_safe_url);
   }
 
@@ -339,42 +347,20 @@ class Normaliser {
     spell(common.title.language);
     if (common.rights) spell(common.rights->language);
     if (common.info) spell(common.info->language);
-    for (std::string* url : {&common.link, &common.icon, &common.logo, &common.favicon, &common.banner_image}) {
-      spell_url(*url);
-    }
     std::erase_if(common.links, [](const Link& link) {  // a relation type is a word or a URI (RFC 8288 §3.3)
       return !std::ranges::all_of(link.rel, [](char c) { return c > 0x20 && c < 0x7f; });
     });
     for (Link& link : common.links) {
-      spell_url(link.href);
       link.type = media_type(link.type);
       link.hreflang = language_tag(std::move(link.hreflang));
     }
-    std::erase_if(common.links, [](const Link& link) { return link.href.empty(); });
-    for (std::string& license : common.licenses) spell_url(license);
-    std::erase_if(common.licenses, [](const std::string& license) { return license.empty(); });
-    for (Enclosure& file : common.enclosures) {
-      spell_url(file.url);
-      file.type = media_type(file.type);
-    }
-    std::erase_if(common.enclosures, [](const Enclosure& file) { return file.url.empty(); });
-    if (common.image) {
-      spell_url(common.image->url);
-      spell_url(common.image->link);
-    }
-    for_each_person(common, [&](Person& person) {
-      spell_url(person.uri);
-      spell_url(person.avatar);
-    });
-    if (common.generator) spell_url(common.generator->uri);
-    for (Chapter& chapter : common.chapters) {
-      spell_url(chapter.href);
-      spell_url(chapter.image);
-    }
-    if (common.itunes) {
-      spell_url(common.itunes->image);
-      spell_url(common.itunes->new_feed_url);
-    }
+    for (Enclosure& file : common.enclosures) file.type = media_type(file.type);
+    for_each_url(
+        common, [&](std::string& url, IsSafe) { spell_url(url); },
+        [&](auto& values, IsSafe, auto url) {
+          for (auto& value : values) spell_url(std::invoke(url, value));
+          std::erase_if(values, [&](const auto& value) { return std::invoke(url, value).empty(); });
+        });
     if (common.media) spell(*common.media);
     if (common.itunes) take_itunes_flags(*common.itunes, common.extensions);
   }
@@ -446,17 +432,15 @@ class Normaliser {
   }
 
   void markup(Text& text, const SharedText& base, std::string_view field, std::size_t max) {
-    if (!text.present) return;
+    if (text.present) clean(text, base, field, max);
+  }
+
+  // Cleans a Text or Content.
+  template <class Value>
+  void clean(Value& text, const SharedText& base, std::string_view field, std::size_t max) {
     if (text.base.empty()) text.base = base;
     if (!atom_ && !json_ && text.type == "text/plain" && looks_like_html(text.value)) text.type = TextType("html");
     clean(text.value, text.type, text.base, field, max);
-  }
-
-  void content_markup(Content& content, const SharedText& base) {
-    if (content.base.empty()) content.base = base;
-    if (!atom_ && !json_ && content.type == "text/plain" && looks_like_html(content.value))
-      content.type = TextType("html");
-    clean(content.value, content.type, content.base, "content", limits::content);
   }
 
   void clean(std::string& value, TextType type, const std::string& base, std::string_view field, std::size_t max) {
