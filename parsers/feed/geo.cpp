@@ -128,12 +128,10 @@ bool read_where(const Reading& in) {
       const std::string_view qualified = node.name();
       const std::size_t colon = qualified.find(':');
       const std::string_view name = colon == std::string_view::npos ? qualified : qualified.substr(colon + 1);
-      if (iequals(name, "Point") || iequals(name, "LineString") || iequals(name, "Polygon") ||
-          iequals(name, "Envelope")) {
-        type = iequals(name, "Envelope") ? "Box" : lower(name);
-        type[0] = static_cast<char>(type[0] - (type[0] >= 'a' ? 32 : 0));
-        if (type == "Linestring") type = "LineString";
+      for (const std::string_view known : {point, line, polygon}) {
+        if (iequals(name, known)) type = known;
       }
+      if (iequals(name, "Envelope")) type = box;
       if (std::string value = in.xml.attribute(node, "srsName"); !value.empty()) srs = value;
       if (const auto value = parse_integer(in.xml.attribute(node, "srsDimension"));
           value && *value >= 2 && *value <= 4) {

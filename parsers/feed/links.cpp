@@ -99,35 +99,24 @@ std::pair<std::string, std::string> take_parameter(std::string_view& rest) {
   return parameter;
 }
 
-class Reader {
- public:
-  explicit Reader(std::string_view target) { link_.target = trim(target); }
-
-  void take(std::string name, const std::string& value) {
-    if (std::find(seen_.begin(), seen_.end(), name) != seen_.end()) return;
-    if (name == "rel") {
-      std::string_view words = value;
-      for (std::string_view word = take_word(words); !word.empty(); word = take_word(words)) {
-        link_.rels.push_back(lower(word));
-      }
-    } else if (name == "type") {
-      link_.type = lower(trim(value));
-    } else if (name == "title") {
-      link_.title = fold_space(value);
-    } else if (name == "anchor") {
-      link_.anchor = trim(value);
-    } else {
-      return;
+/// False if no field holds the parameter.
+bool set_parameter(HeaderLink& link, std::string_view name, const std::string& value) {
+  if (name == "rel") {
+    std::string_view words = value;
+    for (std::string_view word = take_word(words); !word.empty(); word = take_word(words)) {
+      link.rels.push_back(lower(word));
     }
-    seen_.push_back(std::move(name));
+  } else if (name == "type") {
+    link.type = lower(trim(value));
+  } else if (name == "title") {
+    link.title = fold_space(value);
+  } else if (name == "anchor") {
+    link.anchor = trim(value);
+  } else {
+    return false;
   }
-
-  HeaderLink take_link() { return std::move(link_); }
-
- private:
-  HeaderLink link_;
-  std::vector<std::string> seen_;  // names of the parameters already taken
-};
+  return true;
+}
 
 }  // namespace
 
@@ -144,16 +133,18 @@ std::vector<HeaderLink> read_link_header(std::string_view value) {
     rest.remove_prefix(open + 1);
     const std::size_t close = rest.find('>');
     if (close == std::string_view::npos) break;
-    Reader link(rest.substr(0, close));
+    HeaderLink& link = links.emplace_back();
+    link.target = trim(rest.substr(0, close));
+    std::vector<std::string> seen;  // names of the parameters already set
     rest.remove_prefix(close + 1);
     for (skip_space(rest); !rest.empty() && rest.front() == ';'; skip_space(rest)) {
       rest.remove_prefix(1);
       skip_space(rest);
       auto [name, text] = take_parameter(rest);
-      link.take(std::move(name), text);
+      const bool is_new = std::ranges::find(seen, name) == seen.end();
+      if (is_new && set_parameter(link, name, text)) seen.push_back(std::move(name));
     }
     rest.remove_prefix(std::min(rest.find(','), rest.size()));
-    links.push_back(link.take_link());
   }
   return links;
 }

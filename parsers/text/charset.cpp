@@ -26,32 +26,26 @@ std::uint32_t windows_1252_character(unsigned char byte) {
   return byte < 0xA0 ? repaired_character(byte) : byte;
 }
 
-std::string decode_windows_1252(std::string_view bytes) {
+// Decodes an encoding of one byte per character; `upper`: the code points of the bytes above 0x7F.
+template <class Upper>
+std::string decode_bytes(std::string_view bytes, Upper upper) {
   std::string out;
   out.reserve(bytes.size() + bytes.size() / 8);
   for (const char c : bytes) {
     if (is_ascii(c)) {
       out += c;
-    } else if (const std::uint32_t code = windows_1252_character(static_cast<unsigned char>(c)); code != 0) {
-      append_utf8(out, code);
     } else {
-      append_utf8(out, static_cast<unsigned char>(c));
+      append_utf8(out, upper(static_cast<unsigned char>(c)));
     }
   }
   return out;
 }
 
-std::string decode_bytes(std::string_view bytes, const ByteTable& table) {
-  std::string out;
-  out.reserve(bytes.size() + bytes.size() / 8);
-  for (const char c : bytes) {
-    if (is_ascii(c)) {
-      out += c;
-    } else {
-      append_utf8(out, table.upper[static_cast<unsigned char>(c) - 0x80U]);
-    }
-  }
-  return out;
+std::string decode_windows_1252(std::string_view bytes) {
+  return decode_bytes(bytes, [](unsigned char byte) {
+    const std::uint32_t code = windows_1252_character(byte);
+    return code != 0 ? code : byte;
+  });
 }
 
 // A label without quotes, in lower case, at most 64 characters.
@@ -219,7 +213,9 @@ std::optional<std::string> decode_as(std::string_view bytes, const std::string& 
   }
   if (name == "CP1252") return decode_windows_1252(bytes);
   if (name == "HZ") return decode_as(hz_to_gb2312(bytes), "gb18030", bad);
-  if (const ByteTable* table = find_byte_table(name)) return decode_bytes(bytes, *table);
+  if (const ByteTable* table = find_byte_table(name)) {
+    return decode_bytes(bytes, [&](unsigned char byte) { return table->upper[byte - 0x80U]; });
+  }
   Iconv converter(name);
   if (!converter.valid()) return std::nullopt;
   std::string text = converter.convert(bytes, bad);
@@ -343,8 +339,7 @@ void unify_line_ends(std::string& text) {
 }
 
 bool has_noncharacters(std::string_view text) {
-  const std::size_t at = text.find("\xEF\xBF");
-  for (std::size_t i = at; i != std::string_view::npos; i = text.find("\xEF\xBF", i + 2)) {
+  for (std::size_t i = text.find("\xEF\xBF"); i != npos; i = text.find("\xEF\xBF", i + 2)) {
     if (i + 2 < text.size() && static_cast<unsigned char>(text[i + 2]) >= 0xBE) return true;
   }
   return false;
@@ -383,12 +378,17 @@ bool clean(std::string& text, const Suspects& found, std::size_t& dropped) {
   return true;
 }
 
+bool has_c1_controls(std::string_view text) {
+  for (std::size_t at = text.find('\xC2'); at != npos; at = text.find('\xC2', at + 2)) {
+    if (at + 1 < text.size() && static_cast<unsigned char>(text[at + 1]) < 0xA0) return true;
+  }
+  return false;
+}
+
 // Whether values in the text may need repair_mojibake(): the text has a C1 control, or a Latin letter before a
 // character from windows-1252's 0x80 … 0xBF, as UTF-8 read as Latin-1 or windows-1252 does.
 bool may_hold_mojibake(std::string_view text) {
-  for (std::size_t at = text.find('\xC2'); at != std::string_view::npos; at = text.find('\xC2', at + 2)) {
-    if (at + 1 < text.size() && static_cast<unsigned char>(text[at + 1]) < 0xA0) return true;
-  }
+  if (has_c1_controls(text)) return true;
   for (std::size_t at = text.find('\xC3'); at != std::string_view::npos; at = text.find('\xC3', at + 2)) {
     if (at + 2 >= text.size()) break;
     const auto letter = static_cast<unsigned char>(text[at + 1]);
@@ -574,11 +574,7 @@ void repair_mojibake(std::string& value) {
     value = std::move(inner);
     return;
   }
-  bool has_c1 = false;
-  for (std::size_t at = value.find('\xC2'); at != std::string::npos && !has_c1; at = value.find('\xC2', at + 2)) {
-    has_c1 = at + 1 < value.size() && static_cast<unsigned char>(value[at + 1]) < 0xA0;
-  }
-  if (!has_c1) return;
+  if (!has_c1_controls(value)) return;
   std::string out;
   out.reserve(value.size() + 16);
   for (std::size_t i = 0; i < value.size(); ++i) {
