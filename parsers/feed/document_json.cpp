@@ -7,8 +7,8 @@
 #include "parsers/markup/text.hpp"
 #include "parsers/text/date.hpp"
 #include "parsers/text/json_writer.hpp"
-#include "parsers/text/media_type.hpp"
 #include "parsers/text/strings.hpp"
+#include "parsers/text/url.hpp"
 
 namespace feedmill {
 namespace {

@@ -12,7 +12,6 @@
 #include "parsers/text/date.hpp"
 #include "parsers/text/holders.hpp"
 #include "parsers/text/limits.hpp"
-#include "parsers/text/media_type.hpp"
 #include "parsers/text/strings.hpp"
 #include "parsers/text/url.hpp"
 

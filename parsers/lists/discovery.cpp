@@ -36,11 +36,6 @@ constexpr std::array<std::string_view, 3> shared_types = {"application/json", "a
 constexpr std::array<std::string_view, 10> head_elements = {"html", "head",   "title", "base",     "link",
                                                             "meta", "script", "style", "noscript", "template"};
 
-template <std::size_t N>
-bool is_one_of(std::string_view word, const std::array<std::string_view, N>& words) {
-  return std::find(words.begin(), words.end(), word) != words.end();
-}
-
 /// The media type without parameters, in lower case: "application/rss+xml" for `Application/RSS+XML; charset=utf-8`.
 std::string media_type_of(std::string_view type) {
   return lower(trim(type.substr(0, type.find(';'))));
@@ -269,30 +264,10 @@ std::vector<std::string> well_known_feeds(std::string_view page_url) {
 }
 
 bool is_of_comments(std::string_view title, std::string_view url) {
-  constexpr std::array<std::string_view, 24> words = {"comments",
-                                                      "kommentar",
-                                                      "commentaires",
-                                                      "comentarios",
-                                                      "coment\u00e1rios",
-                                                      "commenti",
-                                                      "reacties",
-                                                      "komentarz",
-                                                      "koment\u00e1\u0159",
-                                                      "kommentti",
-                                                      "kommentit",
-                                                      "hozz\u00e1sz\u00f3l",
-                                                      "yorum",
-                                                      "\u043a\u043e\u043c\u043c\u0435\u043d\u0442\u0430\u0440",
-                                                      "\u041a\u043e\u043c\u043c\u0435\u043d\u0442\u0430\u0440",
-                                                      "\u043a\u043e\u043c\u0435\u043d\u0442\u0430\u0440",
-                                                      "\u041a\u043e\u043c\u0435\u043d\u0442\u0430\u0440",
-                                                      "\u03c3\u03c7\u03cc\u03bb\u03b9",
-                                                      "\u30b3\u30e1\u30f3\u30c8",
-                                                      "\u8bc4\u8bba",
-                                                      "\u8a55\u8ad6",
-                                                      "\u7559\u8a00",
-                                                      "\ub313\uae00",
-                                                      "\u062a\u0639\u0644\u064a\u0642"};
+  constexpr std::array<std::string_view, 24> words = {
+      "comments", "kommentar", "commentaires", "comentarios", "comentários", "commenti",  "reacties",  "komentarz",
+      "komentář", "kommentti", "kommentit",    "hozzászól",   "yorum",       "комментар", "Комментар", "коментар",
+      "Коментар", "σχόλι",     "コメント",     "评论",        "評論",        "留言",      "댓글",      "تعليق"};
   const UrlParts parts = split_url(url);
   const std::string path = lower(parts.path), query = lower(parts.query);
   const bool by_address = path.find("/comments/") != path.npos || path.ends_with("/comments") ||

@@ -5,7 +5,6 @@
 
 #include "parsers/markup/html_policy.hpp"
 #include "parsers/markup/sanitise.hpp"
-#include "parsers/text/media_type.hpp"
 #include "parsers/text/strings.hpp"
 #include "parsers/text/url.hpp"
 
@@ -20,11 +19,6 @@ constexpr std::string_view free_texts[] = {"alt", "title", "value"};
 // Form elements that a form exposes by name as its members.
 constexpr std::string_view form_members[] = {"button", "fieldset", "form",   "img",    "input",
                                              "keygen", "object",   "output", "select", "textarea"};
-
-template <class List>
-bool contains(const List& list, std::string_view word) {
-  return std::find(std::begin(list), std::end(list), word) != std::end(list);
-}
 
 // Whether UTF-8 text contains a bidirectional control or an invisible character. Joiners are allowed, because host
 // names contain them.
@@ -140,7 +134,7 @@ bool clean_html_attribute(HtmlPolicy policy, const HtmlElement& element, std::st
     value = sanitise_style(value);
     return !value.empty();
   }
-  if (classic ? contains(classic_urls, name) : contains(strict_urls, name)) {
+  if (classic ? is_one_of(name, classic_urls) : is_one_of(name, strict_urls)) {
     if (trim(value).empty() && classic) return true;
     value = clean_html_url(policy, value, base, name == "href");
     return !value.empty() || (classic && name == "href");
@@ -158,9 +152,9 @@ bool clean_html_attribute(HtmlPolicy policy, const HtmlElement& element, std::st
     value = media_type(value);
     return !value.empty();
   }
-  if (!classic) return contains(free_texts, name) || !begins_with_scheme(value);
+  if (!classic) return is_one_of(name, free_texts) || !begins_with_scheme(value);
   // Otherwise a script that walks the page would get the control instead of the form's own member.
-  return (name != "id" && name != "name") || !contains(form_members, element.name) || !is_dom_member(value);
+  return (name != "id" && name != "name") || !is_one_of(element.name, form_members) || !is_dom_member(value);
 }
 
 // The `style` attributes of policy classic: feedparser's lists, without its regular expressions.
@@ -238,7 +232,7 @@ bool is_size_or_colour(std::string_view value) {
   for (int digits = 0; at < value.size() && digits < 2 && is_digit(value[at]); ++digits) ++at;
   const std::string_view unit = value.substr(at);
   constexpr std::string_view units[] = {"", "cm", "em", "ex", "in", "mm", "pc", "pt", "px", "%", ",", ")"};
-  return std::find(std::begin(units), std::end(units), unit) != std::end(units);
+  return is_one_of(unit, units);
 }
 
 bool is_known_shorthand(std::string_view property, std::string_view value) {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <span>
 #include <unordered_map>
 #include <vector>
 
@@ -25,31 +24,26 @@ std::string_view local_name(std::string_view name) {
 
 bool is_feed_root(std::string_view name) {
   constexpr std::string_view roots[] = {"rss", "feed", "rdf", "channel"};
-  return std::any_of(std::begin(roots), std::end(roots), [&](std::string_view root) { return iequals(name, root); });
-}
-
-bool is_one_of(std::string_view qualified, std::span<const std::string_view> names) {
-  const std::string_view name = local_name(qualified);
-  return std::any_of(names.begin(), names.end(), [&](std::string_view known) { return iequals(name, known); });
+  return is_any_case_of(name, roots);
 }
 
 // Feed elements that contain other elements. Their end tags are trusted even if markup inside them is unclosed.
 bool is_structure(std::string_view name) {
   constexpr std::string_view names[] = {"item", "entry", "channel",   "rss",   "feed",
                                         "rdf",  "image", "textinput", "source"};
-  return is_one_of(name, names);
+  return is_any_case_of(local_name(name), names);
 }
 
 bool is_entry(std::string_view name) {
   constexpr std::string_view names[] = {"item", "entry"};
-  return is_one_of(name, names);
+  return is_any_case_of(local_name(name), names);
 }
 
 // Elements that identify or sort entries.
 bool is_name_or_date(std::string_view name) {
   constexpr std::string_view names[] = {"id",        "guid", "link",    "identifier", "pubdate", "updated",
                                         "published", "date", "created", "issued",     "modified"};
-  return is_one_of(name, names);
+  return is_any_case_of(local_name(name), names);
 }
 
 std::string_view prefix_of(std::string_view name) {
@@ -65,7 +59,7 @@ bool names_for_good(std::string_view name, std::string_view entry) {
 // Elements that contain items.
 bool is_container(std::string_view name) {
   constexpr std::string_view names[] = {"channel", "rss", "feed", "rdf", "items"};
-  return is_one_of(name, names);
+  return is_any_case_of(local_name(name), names);
 }
 
 // Feed elements that hold text without markup …
@@ -74,20 +68,20 @@ bool is_leaf(std::string_view name) {
                                         "lastbuilddate",  "updated",   "published", "language", "category",
                                         "managingeditor", "webmaster", "docs",      "comments", "creator",
                                         "date",           "copyright", "generator"};
-  return is_one_of(name, names);
+  return is_any_case_of(local_name(name), names);
 }
 
 // … and the elements that end a leaf without an end tag.
 bool ends_leaf(std::string_view name) {
   constexpr std::string_view names[] = {"item",    "entry",   "channel", "image",     "description",
                                         "summary", "content", "encoded", "enclosure", "author"};
-  return is_leaf(name) || is_one_of(name, names);
+  return is_leaf(name) || is_any_case_of(local_name(name), names);
 }
 
 // HTML elements without an end tag, except those with a name that a feed format uses.
 bool is_void_html(std::string_view name) {
   constexpr std::string_view names[] = {"br", "hr", "img", "input", "wbr", "embed", "area", "col"};
-  return std::any_of(std::begin(names), std::end(names), [&](std::string_view known) { return iequals(name, known); });
+  return is_any_case_of(name, names);
 }
 
 bool is_xml_name(std::string_view name) {

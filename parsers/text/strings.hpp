@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <span>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -73,6 +74,16 @@ constexpr bool iequals(std::string_view a, std::string_view b) {
 
 constexpr bool istarts_with(std::string_view text, std::string_view prefix) {
   return text.size() >= prefix.size() && iequals(text.substr(0, prefix.size()), prefix);
+}
+
+/// Whether `word` is in the list.
+inline bool is_one_of(std::string_view word, std::span<const std::string_view> words) {
+  return std::ranges::find(words, word) != words.end();
+}
+
+/// is_one_of() ignoring case.
+inline bool is_any_case_of(std::string_view word, std::span<const std::string_view> words) {
+  return std::ranges::any_of(words, [&](std::string_view known) { return iequals(word, known); });
 }
 
 /// Position of `needle` (lower case) in `text`, ignoring case; npos if absent.

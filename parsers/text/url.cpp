@@ -7,6 +7,7 @@
 #include <span>
 #include <utility>
 
+#include "parsers/text/limits.hpp"
 #include "parsers/text/strings.hpp"
 
 namespace feedmill {
@@ -24,14 +25,10 @@ constexpr std::array<std::string_view, 14> tracking_parameters = {
     "fbclid", "gclid", "dclid", "msclkid", "yclid", "igshid",      "mc_cid",
     "mc_eid", "cmpid", "ncid",  "_hsenc",  "_hsmi", "oly_anon_id", "oly_enc_id"};
 
-bool is_one_of(std::string_view name, std::span<const std::string_view> names) {
-  return std::any_of(names.begin(), names.end(), [&](std::string_view known) { return iequals(name, known); });
-}
-
 bool is_tracking(std::string_view parameter) {
   const std::string_view name = parameter.substr(0, parameter.find('='));
   if (istarts_with(name, "utm_")) return true;
-  return is_one_of(name, tracking_parameters);
+  return is_any_case_of(name, tracking_parameters);
 }
 
 // Parameters that change between fetches: cache busters and temporary signatures.
@@ -53,10 +50,10 @@ bool is_transient(std::string_view parameter) {
     return name.size() >= 4 && std::all_of(name.begin(), name.end(), is_digit);
   }
   if (istarts_with(name, "x-amz-") || istarts_with(name, "x-goog-")) return true;
-  if (is_one_of(name, passing_parameters) || ifind(name, "token") != npos || ifind(name, "signature") != npos)
+  if (is_any_case_of(name, passing_parameters) || ifind(name, "token") != npos || ifind(name, "signature") != npos)
     return true;
   const std::string_view value = parameter.substr(equals + 1);
-  return is_one_of(name, version_parameters) &&
+  return is_any_case_of(name, version_parameters) &&
          std::all_of(value.begin(), value.end(), [](char c) { return c == '.' || hex_value(c) >= 0; });
 }
 
@@ -290,6 +287,19 @@ std::string language_tag(std::string language) {
   return subtags.at_end() ? language : std::string();
 }
 
+std::string media_type(std::string_view declared) {
+  const auto is_name = [](std::string_view name) {
+    const auto fits = [](char c) { return is_alnum(c) || std::string_view("!#$&-^_.+").find(c) != npos; };
+    return !name.empty() && is_alnum(name.front()) && std::ranges::all_of(name, fits);
+  };
+  const std::string_view type = trim(declared.substr(0, declared.find_first_of(";,")));
+  const std::size_t slash = type.find('/');
+  if (slash == npos || type.size() > limits::word || !is_name(type.substr(0, slash)) ||
+      !is_name(type.substr(slash + 1)))
+    return {};
+  return lower(type);
+}
+
 std::string_view url_scheme(std::string_view url) {
   if (url.empty() || !is_alpha(url.front())) return {};
   for (std::size_t i = 1; i < url.size(); ++i) {
@@ -402,23 +412,20 @@ std::string seen_scheme(std::string_view url) {
   return {};
 }
 
-template <std::size_t count>
-bool is_one_of(const std::string& scheme, const std::array<std::string_view, count>& schemes) {
-  return scheme.empty() || std::find(schemes.begin(), schemes.end(), scheme) != schemes.end();
-}
-
-bool is_plainly_http(std::string_view url) {
-  return url.starts_with("http://") || url.starts_with("https://");
+bool has_scheme_of(std::string_view url, std::span<const std::string_view> schemes) {
+  if (url.starts_with("http://") || url.starts_with("https://")) return true;  // nearly all URLs
+  const std::string scheme = seen_scheme(url);
+  return scheme.empty() || is_one_of(scheme, schemes);
 }
 
 }  // namespace
 
 bool is_safe_url(std::string_view url) {
-  return is_plainly_http(url) || is_one_of(seen_scheme(url), link_schemes);
+  return has_scheme_of(url, link_schemes);
 }
 
 bool is_safe_file_url(std::string_view url) {
-  return is_plainly_http(url) || is_one_of(seen_scheme(url), file_schemes);
+  return has_scheme_of(url, file_schemes);
 }
 
 std::string without_feed_scheme(std::string_view reference) {
@@ -531,7 +538,7 @@ bool is_transient_parameter(std::string_view parameter) {
 }
 
 bool is_idle_parameter(std::string_view parameter) {
-  return is_tracking(parameter) || is_one_of(parameter.substr(0, parameter.find('=')), random_parameters);
+  return is_tracking(parameter) || is_any_case_of(parameter.substr(0, parameter.find('=')), random_parameters);
 }
 
 void append_steady_url(std::string& out, std::string_view url) {

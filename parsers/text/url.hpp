@@ -1,4 +1,5 @@
 // URLs as feeds write them: resolves them (RFC 3986 §5) and decides which ones may be kept. Never fetches anything.
+// Also the standard forms of language tags and media types.
 #pragma once
 
 #include <string>
@@ -58,6 +59,10 @@ std::string uri_of(std::string url);
 /// A language in BCP 47 form: `en-US` for `en_US`; "" if it is not well-formed (RFC 5646 §2.1; of the irregular tags
 /// only i-… is accepted). The case stays as written.
 std::string language_tag(std::string language);
+
+/// A media type in RFC 6838 §4.2 form, lower case, without parameters: "application/rss+xml" for ` Application/RSS+XML;
+/// charset=utf-8`. "" if it is not one or is longer than limits::word.
+std::string media_type(std::string_view declared);
 
 /// Whether a URL may be shown as a link: relative, or with one of the schemes http, https, ftp, gemini, gopher, mailto,
 /// tel, magnet and bitcoin. Anything else before a colon in the first path segment is rejected: javascript, data, file,

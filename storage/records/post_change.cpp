@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "parsers/text/entities.hpp"
-#include "parsers/text/media_type.hpp"
 #include "parsers/text/strings.hpp"
 #include "parsers/text/url.hpp"
 #include "storage/records/feed_fields.hpp"

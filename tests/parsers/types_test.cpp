@@ -13,8 +13,8 @@
 #include "parsers/feed/document_json.hpp"
 #include "parsers/feed/read_feed.hpp"
 #include "parsers/markup/text.hpp"
-#include "parsers/text/media_type.hpp"
 #include "parsers/text/strings.hpp"
+#include "parsers/text/url.hpp"
 
 namespace feedmill::types_test {
 namespace {
