@@ -32,6 +32,10 @@ constexpr bool is_alnum(char c) {
 constexpr bool is_ascii(char c) {
   return static_cast<unsigned char>(c) < 0x80;
 }
+/// Whether `text` has only ASCII letters, digits and the characters in `others`.
+constexpr bool has_only_alnum_and(std::string_view text, std::string_view others) {
+  return std::ranges::all_of(text, [&](char c) { return is_alnum(c) || others.find(c) != npos; });
+}
 constexpr char to_lower(char c) {
   return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
 }

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <string_view>
 
 #include <boost/json/object.hpp>
@@ -54,6 +56,15 @@ void for_each_member(std::string_view object, Member member) {
 inline std::string_view string_member(const boost::json::object& object, std::string_view name) {
   const boost::json::value* const found = object.if_contains(name);
   return found != nullptr && found->is_string() ? std::string_view(found->get_string()) : std::string_view();
+}
+
+/// The member `name` as a whole number from 0; empty if it is missing or not one.
+inline std::optional<std::uint64_t> whole_member(const boost::json::object& object, std::string_view name) {
+  const boost::json::value* const found = object.if_contains(name);
+  if (found == nullptr || !found->is_number()) return {};
+  boost::system::error_code not_whole;
+  const auto number = found->to_number<std::uint64_t>(not_whole);
+  return not_whole ? std::optional<std::uint64_t>() : number;
 }
 
 /// The time in the member `timestamp`, which is in seconds; 0 if there is none.

@@ -11,6 +11,7 @@
 #include <toml++/toml.h>
 #include <unistd.h>
 
+#include "parsers/text/strings.hpp"
 #include "worker/base/small_file.hpp"
 #include "worker/config/config_checks.hpp"
 #include "worker/config/config_named.hpp"
@@ -26,10 +27,16 @@ constexpr std::string_view from_file = "_FILE";  // variable suffix: the value n
 constexpr std::string_view empty_secret = "empty: set it to the secret, or unset it";
 constexpr std::size_t max_file_bytes = 16U << 20U;
 
-const Option* find_option(std::string_view key) {
+/// The first option that `is` returns true for; null if there is none.
+template <class Is>
+const Option* find_option_if(Is is) {
   const auto table = option_table();
-  const auto found = std::ranges::find(table, key, &Option::key);
+  const auto found = std::ranges::find_if(table, is);
   return found == table.end() ? nullptr : &*found;
+}
+
+const Option* find_option(std::string_view key) {
+  return find_option_if([&](const Option& option) { return option.key == key; });
 }
 
 std::string old_variable_of(const Option& option) {
@@ -51,17 +58,13 @@ bool is_named_as_flag(std::string_view name, std::string_view flag) {
 }
 
 const Option* find_variable(std::string_view name) {
-  const auto table = option_table();
-  const auto found = std::ranges::find_if(
-      table, [&](const Option& option) { return variable_of(option) == name || old_variable_of(option) == name; });
-  return found == table.end() ? nullptr : &*found;
+  return find_option_if(
+      [&](const Option& option) { return variable_of(option) == name || old_variable_of(option) == name; });
 }
 
 /// The option with this secret_variable_of(); null if there is none.
 const Option* find_secret_variable(std::string_view name) {
-  const auto table = option_table();
-  const auto found = std::ranges::find(table, name, secret_variable_of);
-  return found == table.end() ? nullptr : &*found;
+  return find_option_if([&](const Option& option) { return secret_variable_of(option) == name; });
 }
 
 /// Whether Kubernetes set the variable. For each Service with a name that begins with "feedmill" it adds these to every
@@ -479,9 +482,7 @@ fs::path config_file(const ConfigSources& sources) {
   std::vector<fs::path> directories;
   std::string_view listed = variable(sources, "CONFIGURATION_DIRECTORY");
   while (!listed.empty()) {
-    const auto colon = listed.find(':');
-    if (colon != 0) directories.emplace_back(listed.substr(0, colon));
-    listed = colon == std::string_view::npos ? std::string_view() : listed.substr(colon + 1);
+    if (const auto one = take_until(listed, ':'); !one.empty()) directories.emplace_back(one);
   }
   const fs::path user = user_directory(sources, "XDG_CONFIG_HOME", ".config");
   if (!user.empty()) directories.push_back(user / "feedmill");

@@ -81,59 +81,51 @@ bool is_nat64_prefix(std::string_view text) {
   return bits == "32" || bits == "40" || bits == "48" || bits == "56" || bits == "64" || bits == "96";
 }
 
+/// The problem with the first of `items` that is not valid; "" if all are. `expected`: what they should be.
+template <class Valid>
+std::string objection_to_first(const std::vector<std::string>& items, Valid valid, std::string_view expected) {
+  const auto found = std::ranges::find_if_not(items, valid);
+  return found == items.end() ? std::string() : fmt::format("\"{}\" is not {}", *found, expected);
+}
+
 }  // namespace
 
 std::string check_egress_rules(const std::vector<std::string>& rules) {
-  for (const auto& rule : rules) {
-    if (!is_egress_rule(rule))
-      return "\"" + rule +
-             "\" is not CIDR[:port[-port]], such as 10.20.0.0/16:443, 192.168.1.10 or [fd00:1::]/64:8000-8999";
-  }
-  return {};
+  return objection_to_first(rules, is_egress_rule,
+                            "CIDR[:port[-port]], such as 10.20.0.0/16:443, 192.168.1.10 or [fd00:1::]/64:8000-8999");
 }
 
 std::string check_egress_ports(const std::vector<std::string>& ports) {
-  for (const auto& range : ports)
-    if (!is_port_range(range)) return "\"" + range + "\" is not a port or a range of ports, such as 80 or 8000-8999";
-  return {};
+  return objection_to_first(ports, is_port_range, "a port or a range of ports, such as 80 or 8000-8999");
 }
 
 std::string check_nat64_prefixes(const std::vector<std::string>& prefixes) {
-  for (const auto& prefix : prefixes)
-    if (!is_nat64_prefix(prefix))
-      return "\"" + prefix + "\" is not a NAT64 prefix of 32, 40, 48, 56, 64 or 96 bits, such as 2001:db8:64::/96";
-  return {};
+  return objection_to_first(prefixes, is_nat64_prefix,
+                            "a NAT64 prefix of 32, 40, 48, 56, 64 or 96 bits, such as 2001:db8:64::/96");
 }
 
 std::string check_networks(const std::vector<std::string>& networks) {
-  for (const auto& network : networks)
-    if (network.find(']') != std::string::npos || !is_egress_rule(network) ||
-        (network.find('.') != std::string::npos && network.find(':') != std::string::npos))
-      return "\"" + network + "\" is not an address or a network, such as 10.0.0.5, 10.0.0.0/8 or fd00::/64";
-  return {};
+  const auto is_network = [](std::string_view text) {
+    return text.find(']') == npos && is_egress_rule(text) && (text.find('.') == npos || text.find(':') == npos);
+  };
+  return objection_to_first(networks, is_network, "an address or a network, such as 10.0.0.5, 10.0.0.0/8 or fd00::/64");
 }
 
 std::string check_name_servers(const std::vector<std::string>& servers) {
-  for (const auto& server : servers)
-    if (!is_name_server(server))
-      return "\"" + server + "\" is not ADDRESS[:port], such as 192.0.2.53, 192.0.2.53:5353 or [2001:db8::53]:53";
-  return {};
+  return objection_to_first(servers, is_name_server,
+                            "ADDRESS[:port], such as 192.0.2.53, 192.0.2.53:5353 or [2001:db8::53]:53");
 }
 
 std::string check_host_names(const std::vector<std::string>& names) {
-  constexpr std::string_view legal = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789.-_";
-  for (const auto& name : names)
-    if (name.empty() || name.size() > 253 || name.find_first_not_of(legal) != std::string::npos)
-      return "\"" + name + "\" is not a host name such as feedmill.example (no scheme, no port)";
-  return {};
+  const auto is_host_name = [](std::string_view name) {
+    return !name.empty() && name.size() <= 253 && has_only_alnum_and(name, ".-_");
+  };
+  return objection_to_first(names, is_host_name, "a host name such as feedmill.example (no scheme, no port)");
 }
 
 std::string check_parameter_names(const std::vector<std::string>& names) {
-  constexpr std::string_view legal = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-";
-  for (const auto& name : names)
-    if (name.empty() || name.find_first_not_of(legal) != std::string::npos)
-      return "\"" + name + "\" is not a parameter name: only letters, digits and _ . -";
-  return {};
+  const auto is_name = [](std::string_view name) { return !name.empty() && has_only_alnum_and(name, "_.-"); };
+  return objection_to_first(names, is_name, "a parameter name: only letters, digits and _ . -");
 }
 
 namespace fs = std::filesystem;

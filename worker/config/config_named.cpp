@@ -12,8 +12,7 @@
 namespace feedmill {
 
 std::string check_plain_name(const std::string& name) {
-  constexpr std::string_view legal = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-";
-  const bool good = !name.empty() && name.size() <= 64 && name.find_first_not_of(legal) == std::string::npos;
+  const bool good = !name.empty() && name.size() <= 64 && has_only_alnum_and(name, "_.-");
   return good ? "" : "a name has only letters, digits and _ . -";
 }
 
@@ -88,30 +87,6 @@ constexpr NamedColumn column(std::string_view name, std::string_view unit, std::
           [](const Config& config, const std::string& row) { return show_value((config.*Rows).at(row).*Member); }};
 }
 
-template <auto Member, auto Check>
-constexpr NamedColumn auth(std::string_view name, std::string_view unit, std::string_view meaning,
-                           std::string_view example) {
-  return column<&Config::feed_auth, Member, Check>(name, unit, meaning, example);
-}
-
-template <auto Member, auto Check>
-constexpr NamedColumn host(std::string_view name, std::string_view unit, std::string_view meaning,
-                           std::string_view example) {
-  return column<&Config::hosts, Member, Check>(name, unit, meaning, example);
-}
-
-template <auto Member, auto Check>
-constexpr NamedColumn policy(std::string_view name, std::string_view unit, std::string_view meaning,
-                             std::string_view example) {
-  return column<&Config::egress_policies, Member, Check>(name, unit, meaning, example);
-}
-
-template <auto Member, auto Check>
-constexpr NamedColumn api_token(std::string_view name, std::string_view unit, std::string_view meaning,
-                                std::string_view example) {
-  return column<&Config::api_tokens, Member, Check>(name, unit, meaning, example);
-}
-
 std::string check_asks(bool) {
   return {};
 }
@@ -125,40 +100,45 @@ std::string check_file(const fs::path& file) {
 }
 
 const NamedColumn auth_columns[] = {
-    auth<&FeedAuth::user, check_user>("user", "text", "user name of HTTP Basic; needs password_file", "\"reader\""),
-    auth<&FeedAuth::password_file, check_file>("password_file", "path", "file that holds the password",
-                                               "\"/etc/feedmill/news-password\""),
-    auth<&FeedAuth::header, check_auth_header>("header", "text", "header name; needs value_file", "\"X-Api-Key\""),
-    auth<&FeedAuth::value_file, check_file>("value_file", "path", "file that holds the header's value",
-                                            "\"/etc/feedmill/news-key\""),
-    auth<&FeedAuth::origin, check_origin>("origin", "URL", "origin it may be sent to: scheme://host[:port]",
-                                          "\"https://news.example\"")};
+    column<&Config::feed_auth, &FeedAuth::user, check_user>(
+        "user", "text", "user name of HTTP Basic; needs password_file", "\"reader\""),
+    column<&Config::feed_auth, &FeedAuth::password_file, check_file>(
+        "password_file", "path", "file that holds the password", "\"/etc/feedmill/news-password\""),
+    column<&Config::feed_auth, &FeedAuth::header, check_auth_header>("header", "text", "header name; needs value_file",
+                                                                     "\"X-Api-Key\""),
+    column<&Config::feed_auth, &FeedAuth::value_file, check_file>(
+        "value_file", "path", "file that holds the header's value", "\"/etc/feedmill/news-key\""),
+    column<&Config::feed_auth, &FeedAuth::origin, check_origin>(
+        "origin", "URL", "origin it may be sent to: scheme://host[:port]", "\"https://news.example\"")};
 
 const NamedColumn token_columns[] = {
-    api_token<&ApiToken::file, check_file>("file", "path", "file that holds a token of 16 bytes or more",
-                                           "\"/etc/feedmill/reader-token\""),
-    api_token<&ApiToken::asks, check_asks>("asks", "bool", "allow changes, too; default: read only", "true"),
-    api_token<&ApiToken::rate, check_calls>("rate", "calls", "calls a second; default: 50", "200"),
-    api_token<&ApiToken::burst, check_calls>("burst", "calls", "calls at once after a pause; default: 200", "1000")};
+    column<&Config::api_tokens, &ApiToken::file, check_file>(
+        "file", "path", "file that holds a token of 16 bytes or more", "\"/etc/feedmill/reader-token\""),
+    column<&Config::api_tokens, &ApiToken::asks, check_asks>("asks", "bool", "allow changes, too; default: read only",
+                                                             "true"),
+    column<&Config::api_tokens, &ApiToken::rate, check_calls>("rate", "calls", "calls a second; default: 50", "200"),
+    column<&Config::api_tokens, &ApiToken::burst, check_calls>("burst", "calls",
+                                                               "calls at once after a pause; default: 200", "1000")};
 
-const NamedColumn host_columns[] = {
-    host<&HostOverride::concurrency, check_concurrency>("concurrency", "requests",
-                                                        "concurrent requests, over all workers", "2"),
-    host<&HostOverride::spacing, check_spacing>("spacing", "duration", "time between requests", "\"30s\""),
-    host<&HostOverride::min_interval, check_min_interval>("min_interval", "duration",
-                                                          "time between refreshes of one feed", "\"6h\""),
-    host<&HostOverride::http_version, check_http_version>("http_version", "1.1", "the only HTTP version to use",
-                                                          "\"1.1\"")};
+const NamedColumn host_columns[] = {column<&Config::hosts, &HostOverride::concurrency, check_concurrency>(
+                                        "concurrency", "requests", "concurrent requests, over all workers", "2"),
+                                    column<&Config::hosts, &HostOverride::spacing, check_spacing>(
+                                        "spacing", "duration", "time between requests", "\"30s\""),
+                                    column<&Config::hosts, &HostOverride::min_interval, check_min_interval>(
+                                        "min_interval", "duration", "time between refreshes of one feed", "\"6h\""),
+                                    column<&Config::hosts, &HostOverride::http_version, check_http_version>(
+                                        "http_version", "1.1", "the only HTTP version to use", "\"1.1\"")};
 
 const NamedColumn group_columns[] = {column<&Config::host_groups, &HostGroup::hosts, check_hosts>(
     "hosts", "list", "hosts that share one rate limit and back-off", "[\"a.example\", \"b.example\"]")};
 
 const NamedColumn policy_columns[] = {
-    policy<&EgressRules::allow, check_egress_rules>("allow", "CIDR[:port] list", "addresses to allow",
-                                                    "[\"10.20.0.0/16:443\"]"),
-    policy<&EgressRules::deny, check_egress_rules>("deny", "CIDR[:port] list", "addresses never to connect to",
-                                                   "[\"10.20.30.0/24\"]"),
-    policy<&EgressRules::ports, check_egress_ports>("ports", "list", "ports to allow", "[\"443\"]")};
+    column<&Config::egress_policies, &EgressRules::allow, check_egress_rules>(
+        "allow", "CIDR[:port] list", "addresses to allow", "[\"10.20.0.0/16:443\"]"),
+    column<&Config::egress_policies, &EgressRules::deny, check_egress_rules>(
+        "deny", "CIDR[:port] list", "addresses never to connect to", "[\"10.20.30.0/24\"]"),
+    column<&Config::egress_policies, &EgressRules::ports, check_egress_ports>("ports", "list", "ports to allow",
+                                                                              "[\"443\"]")};
 
 template <auto Rows>
 constexpr NamedTable table(std::string_view path, std::span<const NamedColumn> columns,

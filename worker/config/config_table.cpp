@@ -28,17 +28,13 @@ std::string check_redis_url(const Config& config) {
 }
 
 std::string check_key_prefix(const Config& config) {
-  constexpr std::string_view legal = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.:-";
-  return config.redis.key_prefix.find_first_not_of(legal) == std::string::npos ? ""
-                                                                               : "only letters, digits and _ . : -";
+  return has_only_alnum_and(config.redis.key_prefix, "_.:-") ? "" : "only letters, digits and _ . : -";
 }
 
 std::string check_egress_name(const Config& config) {
-  constexpr std::string_view legal = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-";
   const std::string& name = config.egress.name;
-  return name.size() <= 32 && name != "-" && name.find_first_not_of(legal) == std::string::npos
-             ? ""
-             : "at most 32 letters, digits and _ . -";
+  const bool good = name.size() <= 32 && name != "-" && has_only_alnum_and(name, "_.-");
+  return good ? "" : "at most 32 letters, digits and _ . -";
 }
 
 std::string check_contact(const Config& config) {

@@ -72,10 +72,7 @@ std::string read_value(std::string_view text, std::uint64_t& into) {
 std::string read_value(std::string_view text, std::vector<std::string>& into) {
   into.clear();
   while (!text.empty()) {
-    const auto comma = text.find(',');
-    const auto item = trim(text.substr(0, comma));
-    if (!item.empty()) into.emplace_back(item);
-    text = comma == std::string_view::npos ? std::string_view() : text.substr(comma + 1);
+    if (const auto item = trim(take_until(text, ',')); !item.empty()) into.emplace_back(item);
   }
   return {};
 }
@@ -176,7 +173,6 @@ std::string variable_part(std::string_view name) {
   return part;
 }
 
-/// Replaces a URL's password: "redis://user:<set>@host". Other text is unchanged (SECURITY K1).
 std::string hide_password(std::string text) {
   const auto scheme = text.find("://");
   if (scheme == std::string::npos) return text;

@@ -8,6 +8,8 @@
 
 #include "parsers/feed/links.hpp"
 #include "parsers/text/strings.hpp"
+#include "storage/records/json_members.hpp"
+#include "worker/base/terminal.hpp"
 #include "worker/base/units.hpp"
 #include "worker/config/config.hpp"
 #include "worker/config/config_values.hpp"
@@ -99,11 +101,6 @@ std::string show_html(const std::optional<HtmlPolicy>& policy) {
   return policy == HtmlPolicy::raw ? "raw" : show_value(policy);
 }
 
-std::string read_name(std::string_view text, std::string& into) {
-  into = text;
-  return {};  // callers with the configuration check whether the name exists
-}
-
 std::string read_proxy_setting(std::string_view text, std::string& into) {
   const auto proxy = read_proxy(text);
   if (text != "none" && !proxy) return proxy.error() + ", or none";
@@ -112,65 +109,54 @@ std::string read_proxy_setting(std::string_view text, std::string& into) {
   return {};
 }
 
+// Each returns why a setting cannot be `text`, which is not empty; "" if it can.
+
+std::string unfit_name(std::string_view) {
+  return {};  // callers with the configuration check whether the name exists
+}
+
 /// RFC 9110 §10.1.5: products without comments. Must not imitate a browser (HTTP P19).
-std::string read_user_agent(std::string_view text, std::string& into) {
-  constexpr std::string_view legal = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789 /._+-";
-  if (text.size() > 100 || text.find_first_not_of(legal) != std::string_view::npos || text.front() == ' ' ||
-      text.back() == ' ') {
+std::string unfit_user_agent(std::string_view text) {
+  if (text.size() > 100 || !has_only_alnum_and(text, " /._+-") || text.front() == ' ' || text.back() == ' ') {
     return "expected products such as AcmeReader/2.1, at most 100 bytes";
   }
   for (const std::string_view browser : {"Mozilla", "AppleWebKit", "Chrome", "Safari", "Gecko"}) {
     if (text.find(browser) != std::string_view::npos) return "feedmill does not imitate browsers";
   }
-  into = text;
   return {};
 }
 
-std::string read_http_version(std::string_view text, std::string& into) {
-  if (text != "1.1") return "expected 1.1";
-  into = text;
-  return {};
+std::string unfit_http_version(std::string_view text) {
+  return text == "1.1" ? "" : "expected 1.1";
 }
 
-std::string read_websub(std::string_view text, std::string& into) {
-  if (text != "off") return "expected off, or empty for on";
-  into = text;
-  return {};
+std::string unfit_websub(std::string_view text) {
+  return text == "off" ? "" : "expected off, or empty for on";
 }
 
-std::string read_republish(std::string_view text, std::string& into) {
-  if (text != "yes" && text != "no") return "expected yes or no";
-  into = text;
-  return {};
+std::string unfit_republish(std::string_view text) {
+  return text == "yes" || text == "no" ? "" : "expected yes or no";
 }
 
 /// A hub URL in the form accepted from documents (WEBSUB §2). Its addresses are checked when the hub is contacted.
-std::string read_hub_url(std::string_view text, std::string& into) {
-  if (!is_hub_url(text) || text.find('#') != std::string_view::npos) {
-    return "expected an absolute http or https URL without credentials and fragment, at most 2048 bytes";
-  }
-  into = text;
-  return {};
+std::string unfit_hub_url(std::string_view text) {
+  if (is_hub_url(text) && text.find('#') == npos) return {};
+  return "expected an absolute http or https URL without credentials and fragment, at most 2048 bytes";
 }
 
-std::string read_ca_file(std::string_view text, std::string& into) {
-  if (!text.starts_with('/')) return "expected the absolute path of a PEM file";
-  into = text;
-  return {};
+std::string unfit_ca_file(std::string_view text) {
+  return text.starts_with('/') ? "" : "expected the absolute path of a PEM file";
 }
 
-std::string read_pin(std::string_view text, std::string& into) {
-  constexpr std::string_view digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+std::string unfit_pin(std::string_view text) {
   constexpr std::string_view scheme = "sha256//";
-  for (std::string_view rest = text; !rest.empty();) {
-    const auto end = std::min(rest.find(';'), rest.size());
-    const std::string_view pin = rest.substr(0, end);
-    rest.remove_prefix(std::min(end + 1, rest.size()));
-    const bool good = pin.starts_with(scheme) && pin.size() == scheme.size() + 44 && pin.ends_with('=') &&
-                      pin.find_first_not_of(digits, scheme.size()) == pin.size() - 1;
+  constexpr std::size_t digits = 43;
+  while (!text.empty()) {
+    const std::string_view pin = take_until(text, ';');
+    const bool good = pin.starts_with(scheme) && pin.size() == scheme.size() + digits + 1 && pin.ends_with('=') &&
+                      has_only_alnum_and(pin.substr(scheme.size(), digits), "+/");
     if (!good) return "expected sha256//BASE64 of the server's public key; join several with ;";
   }
-  into = text;
   return {};
 }
 
@@ -190,9 +176,16 @@ constexpr FeedSetting setting(std::string_view key, std::string_view unit, std::
           [](const FeedSettings& settings) { return Show(settings.*Member); }};
 }
 
-template <auto Member, auto Read>
+template <std::string (*Unfit)(std::string_view)>
+std::string read_words(std::string_view text, std::string& into) {
+  std::string remedy = Unfit(text);
+  if (remedy.empty()) into = text;
+  return remedy;
+}
+
+template <auto Member, auto Unfit>
 constexpr FeedSetting words(std::string_view key, std::string_view unit, std::string_view meaning) {
-  return setting<Member, Read, as_it_is>(key, unit, meaning);
+  return setting<Member, read_words<Unfit>, as_it_is>(key, unit, meaning);
 }
 
 const FeedSetting setting_table[] = {
@@ -210,19 +203,20 @@ const FeedSetting setting_table[] = {
         "interval_max", "duration", "maximum interval, except for Retry-After; at least 10min"),
     setting<&FeedSettings::html_policy, read_html, show_html>("html_policy", "strict/raw",
                                                               "which markup to keep; raw: all, unchanged"),
-    words<&FeedSettings::auth, read_name>("auth", "name", "a [feed_auth] of the configuration, or a login: OWNER/NAME"),
-    words<&FeedSettings::policy, read_name>("policy", "name", "an [egress.policy] of the configuration"),
-    words<&FeedSettings::proxy, read_proxy_setting>("proxy", "URL or none", "instead of fetch.proxy"),
-    words<&FeedSettings::user_agent, read_user_agent>("user_agent", "products",
-                                                      "put before feedmill in the User-Agent"),
-    words<&FeedSettings::http_version, read_http_version>("http_version", "1.1", "the only HTTP version to use"),
-    words<&FeedSettings::republish, read_republish>(
+    words<&FeedSettings::auth, unfit_name>("auth", "name",
+                                           "a [feed_auth] of the configuration, or a login: OWNER/NAME"),
+    words<&FeedSettings::policy, unfit_name>("policy", "name", "an [egress.policy] of the configuration"),
+    setting<&FeedSettings::proxy, read_proxy_setting, as_it_is>("proxy", "URL or none", "instead of fetch.proxy"),
+    words<&FeedSettings::user_agent, unfit_user_agent>("user_agent", "products",
+                                                       "put before feedmill in the User-Agent"),
+    words<&FeedSettings::http_version, unfit_http_version>("http_version", "1.1", "the only HTTP version to use"),
+    words<&FeedSettings::republish, unfit_republish>(
         "republish", "yes/no", "whether its posts may leave this store; default: only if the feed is public"),
-    words<&FeedSettings::websub, read_websub>("websub", "off", "do not subscribe to its hub"),
-    words<&FeedSettings::hub, read_hub_url>("hub", "URL", "hub to use instead of the one in its document"),
-    words<&FeedSettings::topic, read_hub_url>("topic", "URL", "topic to subscribe to (default: the feed's self link)"),
-    words<&FeedSettings::ca_file, read_ca_file>("ca_file", "path", "authorities trusted instead of the system's"),
-    words<&FeedSettings::pin, read_pin>("pin", "sha256//…", "public keys; the server must have one"),
+    words<&FeedSettings::websub, unfit_websub>("websub", "off", "do not subscribe to its hub"),
+    words<&FeedSettings::hub, unfit_hub_url>("hub", "URL", "hub to use instead of the one in its document"),
+    words<&FeedSettings::topic, unfit_hub_url>("topic", "URL", "topic to subscribe to (default: the feed's self link)"),
+    words<&FeedSettings::ca_file, unfit_ca_file>("ca_file", "path", "authorities trusted instead of the system's"),
+    words<&FeedSettings::pin, unfit_pin>("pin", "sha256//…", "public keys; the server must have one"),
     setting<&FeedSettings::subscribers, read_count<0, 1'000'000'000>, as_number>(
         "subscribers", "number", "reported to the publisher when fetch.subscribers is on")};
 
@@ -297,14 +291,6 @@ std::vector<std::pair<std::string, std::string>> read_pairs(const json::object& 
   return pairs;
 }
 
-std::optional<std::uint64_t> read_number_in(const json::object& object, std::string_view name) {
-  const json::value* const found = object.if_contains(name);
-  if (found == nullptr || !found->is_number()) return {};
-  boost::system::error_code not_whole;
-  const auto number = found->to_number<std::uint64_t>(not_whole);
-  return not_whole ? std::optional<std::uint64_t>() : number;
-}
-
 std::vector<std::vector<std::string>> read_folders(const json::object& object) {
   std::vector<std::vector<std::string>> paths;
   const json::value* const folders = object.if_contains("folders");
@@ -349,14 +335,11 @@ FeedSettings read_settings(std::string_view text) {
   const json::value value = json::parse(text, error);
   if (error || !value.is_object()) return settings;
   const json::object& object = value.as_object();
-  for (const auto& [name, member] : numbers_in_json) settings.*member = read_number_in(object, name);
+  for (const auto& [name, member] : numbers_in_json) settings.*member = whole_member(object, name);
   for (auto* interval : {&settings.interval_min, &settings.interval_max}) {
     if (*interval) **interval = std::min(**interval, longest_interval_s);
   }
-  for (const auto& [name, member] : words_in_json) {
-    const json::value* const found = object.if_contains(name);
-    if (found != nullptr && found->is_string()) settings.*member = found->as_string();
-  }
+  for (const auto& [name, member] : words_in_json) settings.*member = string_member(object, name);
   if (const json::value* const html = object.if_contains("html_policy"); html != nullptr && html->is_string()) {
     const std::string remedy = read_html(html->as_string(), settings.html_policy);
     if (!remedy.empty()) settings.ignored = fmt::format("html_policy={} ({})", html->as_string().c_str(), remedy);
@@ -406,10 +389,7 @@ namespace {
 constexpr std::size_t longest_name = 64, longest_value = 4096;
 
 bool is_token(std::string_view name) {
-  const auto legal = [](char c) {
-    return is_alnum(c) || std::string_view("!#$%&'*+-.^_`|~").find(c) != std::string_view::npos;
-  };
-  return !name.empty() && name.size() <= longest_name && std::ranges::all_of(name, legal);
+  return !name.empty() && name.size() <= longest_name && has_only_alnum_and(name, "!#$%&'*+-.^_`|~");
 }
 
 }  // namespace
@@ -463,6 +443,67 @@ bool is_sendable_value(std::string_view value) {
   const auto visible = [](char c) { return static_cast<unsigned char>(c) >= 0x20 && c != 0x7f; };
   return !value.empty() && value.size() <= longest_value && value.front() != ' ' && value.back() != ' ' &&
          std::ranges::all_of(value, visible);
+}
+
+HubAdvert chosen_hubs(const FeedSettings& settings, const FeedState& state, std::string_view feed_url) {
+  const HubAdvert& advert = state.push.advert;
+  if (settings.hub.empty()) return advert;
+  std::string topic = !settings.topic.empty() ? settings.topic : advert.topic;
+  if (topic.empty()) topic = state.address.fetch_url.empty() ? std::string(feed_url) : state.address.fetch_url;
+  return {std::move(topic), {settings.hub}, 0};
+}
+
+bool wants_hub(const FeedSettings& settings, const HubAdvert& hubs) {
+  return !hubs.hubs.empty() && hubs.missing < 3 && settings.websub != "off";
+}
+
+bool changes_hub(const FeedSettings& before, const FeedSettings& after) {
+  return before.hub != after.hub || before.topic != after.topic || before.websub != after.websub;
+}
+namespace {
+
+template <class Row>
+std::string not_configured(std::string_view key, const std::string& name, std::string_view table,
+                           const Named<Row>& rows) {
+  std::string known;
+  for (const auto& [row, value] : rows) known.append(known.empty() ? "" : " ").append(row);
+  return fmt::format("{}: the configuration has no [{}.\"{}\"]; {}", key, table, visible(name),
+                     known.empty() ? "defined: none" : "defined: " + known);
+}
+
+/// An interval below the minimum would be ignored; "" unless that is certain.
+std::string too_short(const Config& config, const FeedSettings& before, const FeedSettings& settings) {
+  const auto policy = config.egress_policies.find(settings.policy);
+  if (!config.egress.allow.empty() || (policy != config.egress_policies.end() && !policy->second.allow.empty()))
+    return {};
+  constexpr auto least = static_cast<std::uint64_t>(std::chrono::seconds(least_interval).count());
+  for (const auto& [name, member] :
+       {std::pair("interval_min", &FeedSettings::interval_min), {"interval_max", &FeedSettings::interval_max}}) {
+    const auto& interval = settings.*member;
+    if (interval && interval != before.*member && *interval < least)
+      return fmt::format("{}: at least {}, the minimum unless egress.allow opens the server", name,
+                         format_duration(least_interval));
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string unusable_names(const Config& config, const FeedSettings& before, const FeedSettings& settings) {
+  if (!settings.auth.empty() && settings.auth != before.auth && !names_login(settings.auth) &&
+      !config.feed_auth.contains(settings.auth)) {
+    return not_configured("auth", settings.auth, "feed_auth", config.feed_auth);
+  }
+  if (!settings.policy.empty() && settings.policy != before.policy &&
+      !config.egress_policies.contains(settings.policy)) {
+    return not_configured("policy", settings.policy, "egress.policy", config.egress_policies);
+  }
+  const bool proxied = !settings.proxy.empty() && settings.proxy != "none" && settings.proxy != before.proxy;
+  if (proxied && !config.fetch.proxy_enforces_egress) {  // SECURITY E9
+    return "proxy: feedmill cannot check addresses when using a proxy, so the proxy must reject private ones; if it "
+           "does, set fetch.proxy_enforces_egress=true in the configuration";
+  }
+  return too_short(config, before, settings);
 }
 
 }  // namespace feedmill

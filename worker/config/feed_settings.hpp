@@ -13,8 +13,11 @@
 
 #include "parsers/feed/read_feed.hpp"
 #include "parsers/lists/opml.hpp"
+#include "storage/records/feed_state.hpp"
 
 namespace feedmill {
+
+struct Config;
 
 /// Settings of one feed; "" and nullopt: the configuration applies.
 struct FeedSettings {
@@ -78,6 +81,11 @@ std::string change_setting(FeedSettings& settings, std::string_view assignment);
 /// Checks consistency between settings; returns the problem or "".
 std::string check_settings(const FeedSettings& settings);
 
+/// Checks the settings that differ from `before` against the configuration: names of [feed_auth] (not of logins, which
+/// are in the store) and [egress.policy], permission to use a proxy, and intervals below least_interval if nothing is
+/// opened by `allow`. Returns the problem and the existing names, or "". Pure.
+std::string unusable_names(const Config& config, const FeedSettings& before, const FeedSettings& settings);
+
 /// Whether `auth` names a stored login, OWNER/NAME (SECURITY K7). Names of [feed_auth] have no slash.
 inline bool names_login(std::string_view auth) {
   return auth.find('/') != std::string_view::npos;
@@ -99,5 +107,17 @@ std::string secret_header(std::string_view name);
 /// Whether `value` may be sent in a header: visible ASCII, bytes from 0x80, and inner spaces; not empty, at most 4 KiB
 /// (HTTP P1).
 bool is_sendable_value(std::string_view value);
+
+// The hub a feed is subscribed to: its operator's, else the one in its newest document (WEBSUB §2). Pure.
+
+/// The advertised hubs, with the operator's settings applied. A `hub` without a `topic` gets the document's self link,
+/// else the feed's URL.
+HubAdvert chosen_hubs(const FeedSettings& settings, const FeedState& state, std::string_view feed_url);
+
+/// Whether to subscribe to a hub. `hubs`: chosen_hubs() of the feed.
+bool wants_hub(const FeedSettings& settings, const HubAdvert& hubs);
+
+/// Whether the changed settings require an update of the subscription.
+bool changes_hub(const FeedSettings& before, const FeedSettings& after);
 
 }  // namespace feedmill

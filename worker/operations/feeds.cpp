@@ -14,8 +14,6 @@
 #include "storage/records/event_record.hpp"
 #include "worker/base/terminal.hpp"
 #include "worker/config/feed_settings.hpp"
-#include "worker/config/hub_choice.hpp"
-#include "worker/config/usable_names.hpp"
 #include "worker/operations/families.hpp"
 #include "worker/operations/request.hpp"
 

@@ -10,7 +10,7 @@
 
 #include "parsers/text/strings.hpp"
 #include "worker/base/redact.hpp"
-#include "worker/config/hub_choice.hpp"
+#include "worker/config/feed_settings.hpp"
 #include "worker/egress/web_url.hpp"
 #include "worker/policy/host_answer.hpp"
 #include "worker/policy/older_pages.hpp"

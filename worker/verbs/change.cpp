@@ -16,8 +16,6 @@
 #include "worker/base/posix_signals.hpp"
 #include "worker/cli/verb.hpp"
 #include "worker/config/feed_settings.hpp"
-#include "worker/config/hub_choice.hpp"
-#include "worker/config/usable_names.hpp"
 #include "worker/egress/web_url.hpp"
 #include "worker/operations/families.hpp"
 #include "worker/verbs/feeds.hpp"

@@ -21,7 +21,6 @@
 #include "worker/cli/verb.hpp"
 #include "worker/config/feed_settings.hpp"
 #include "worker/config/host_rules.hpp"
-#include "worker/config/usable_names.hpp"
 #include "worker/egress/web_url.hpp"
 #include "worker/http/egress_view.hpp"
 #include "worker/operations/families.hpp"

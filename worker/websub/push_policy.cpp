@@ -6,7 +6,6 @@
 
 #include "parsers/text/strings.hpp"
 #include "worker/config/feed_settings.hpp"
-#include "worker/config/hub_choice.hpp"
 #include "worker/policy/push_health.hpp"
 
 namespace feedmill {

@@ -17,7 +17,6 @@
 #include "worker/base/terminal.hpp"
 #include "worker/base/units.hpp"
 #include "worker/config/feed_settings.hpp"
-#include "worker/config/hub_choice.hpp"
 #include "worker/words/explanation.hpp"
 #include "worker/words/moments.hpp"
 
