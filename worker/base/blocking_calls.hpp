@@ -11,6 +11,7 @@
 #include <thread>
 #include <type_traits>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include <boost/asio/awaitable.hpp>
@@ -57,29 +58,20 @@ class BlockingCalls {
 template <class Work, class Result = std::invoke_result_t<Work>>
 boost::asio::awaitable<Result> run_on(BlockingCalls& calls, Work work) {
   std::exception_ptr error;
-  if constexpr (std::is_void_v<Result>) {
-    const auto job = [&] {
-      try {
+  [[maybe_unused]] std::optional<std::conditional_t<std::is_void_v<Result>, std::monostate, Result>> result;
+  const auto job = [&] {
+    try {
+      if constexpr (std::is_void_v<Result>)
         work();
-      } catch (...) {
-        error = std::current_exception();
-      }
-    };
-    co_await calls.finish(job);
-    if (error) std::rethrow_exception(error);
-  } else {
-    std::optional<Result> result;
-    const auto job = [&] {
-      try {
+      else
         result.emplace(work());
-      } catch (...) {
-        error = std::current_exception();
-      }
-    };
-    co_await calls.finish(job);
-    if (error) std::rethrow_exception(error);
-    co_return std::move(*result);
-  }
+    } catch (...) {
+      error = std::current_exception();
+    }
+  };
+  co_await calls.finish(job);
+  if (error) std::rethrow_exception(error);
+  if constexpr (!std::is_void_v<Result>) co_return std::move(*result);
 }
 
 // A thread pool.

@@ -12,6 +12,7 @@
 #include <boost/json/serialize.hpp>
 #include <boost/json/string.hpp>
 #include <boost/json/value.hpp>
+#include <fmt/format.h>
 #include <poll.h>
 #include <unistd.h>
 #include <xxhash.h>
@@ -40,14 +41,6 @@ bool is_deceptive(char32_t c) {
       {0x180b, 0x180f}, {0x200b, 0x200f}, {0x2028, 0x202e}, {0x2060, 0x206f}, {0x3164, 0x3164},
       {0xfe00, 0xfe0f}, {0xfeff, 0xfeff}, {0xffa0, 0xffa0}, {0xfff0, 0xfffb}, {0xe0000, 0xe0fff}};
   return std::ranges::any_of(ranges, [c](const auto& range) { return c >= range.first && c <= range.second; });
-}
-
-std::string hex(std::uint64_t number, std::size_t width) {
-  std::array<char, 16> digits;
-  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), number, 16).ptr;
-  std::string text(digits.data(), end);
-  if (text.size() < width) text.insert(0, width - text.size(), '0');
-  return text;
 }
 
 // --- lines -----------------------------------------------------------------------------------------------------------
@@ -154,9 +147,9 @@ std::string clean(std::string_view text) {
     const auto [character, size] = first_character(text);
     const std::size_t taken = std::max<std::size_t>(size, 1);
     if (size == 0 || character < 0x20 || character == 0x7f) {
-      cleaned.append("\\x").append(hex(static_cast<unsigned char>(text[0]), 2));
+      cleaned += fmt::format("\\x{:02x}", static_cast<unsigned char>(text[0]));
     } else if (is_deceptive(character)) {
-      cleaned.append("\\u{").append(hex(character, 1)).append("}");
+      cleaned += fmt::format("\\u{{{:x}}}", static_cast<std::uint32_t>(character));
     } else {
       cleaned.append(text.substr(0, taken));
     }
@@ -166,7 +159,7 @@ std::string clean(std::string_view text) {
 }
 
 std::string feed_id(std::string_view feed_url) {
-  return hex(XXH3_64bits(feed_url.data(), feed_url.size()), 16);
+  return fmt::format("{:016x}", XXH3_64bits(feed_url.data(), feed_url.size()));
 }
 
 // --- LogRate ---------------------------------------------------------------------------------------------------------

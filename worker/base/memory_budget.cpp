@@ -215,14 +215,11 @@ std::uint64_t resident_memory() {
   return resident * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
 }
 
-namespace fs = std::filesystem;
-
 std::optional<std::uint64_t> number_in(const fs::path& file) {
   std::ifstream in(file);
   std::string text;
   std::uint64_t number = 0;
-  if (!(in >> text)) return std::nullopt;
-  if (!read_number(text, number)) return std::nullopt;
+  if (!(in >> text) || !read_number(text, number)) return std::nullopt;
   return number;
 }
 

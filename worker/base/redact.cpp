@@ -18,11 +18,7 @@ using Names = std::vector<std::string>;
 
 std::shared_ptr<const Names> names_in(std::string_view list) {
   Names names;
-  for (std::size_t comma = 0; comma != std::string_view::npos;) {
-    comma = list.find(',');
-    names.emplace_back(list.substr(0, comma));
-    if (comma != std::string_view::npos) list.remove_prefix(comma + 1);
-  }
+  while (!list.empty()) names.emplace_back(take_until(list, ','));
   return std::make_shared<const Names>(std::move(names));
 }
 
@@ -93,6 +89,10 @@ std::string redact_callbacks(std::string_view text) {
 
 std::string redact(std::string_view text) {
   return redact_callbacks(redact_named(redact_credentials(text)));
+}
+
+bool has_secret(std::string_view text) {
+  return redact(text) != text;
 }
 
 void set_secret_parameters(std::vector<std::string> names) {

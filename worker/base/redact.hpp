@@ -15,6 +15,9 @@ inline constexpr std::string_view redacted = "<redacted>";
 /// placeholders of our own messages, "key=value" and "auth=NAME", are kept. Linear time.
 std::string redact(std::string_view text);
 
+/// Whether redact() changes `text`.
+bool has_secret(std::string_view text);
+
 /// Default of set_secret_parameters().
 inline constexpr std::string_view usual_secret_parameters =
     "token,key,apikey,api_key,auth,secret,sig,signature,password,access_token";

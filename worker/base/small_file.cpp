@@ -35,15 +35,13 @@ FileContent unreachable(int error) {
   return refused(std::generic_category().message(error) + "; check its path and permissions");
 }
 
-}  // namespace
+/// Opens without waiting: opening a pipe without a writer would block.
+UniqueFd open_file(const fs::path& file) {
+  return UniqueFd(::open(file.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+}
 
-FileContent read_small_file(const fs::path& file, std::size_t max_bytes, std::chrono::milliseconds patience) {
-  // Without O_NONBLOCK, opening a pipe without a writer would block.
-  const UniqueFd in(::open(file.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
-  if (!in) return unreachable(errno);
-  struct stat status {};
-  if (::fstat(in.get(), &status) != 0) return unreachable(errno);
-  if (S_ISDIR(status.st_mode)) return refused("it is a directory");
+/// The bytes of an open file or pipe, see read_small_file().
+FileContent content_of(const UniqueFd& in, std::size_t max_bytes, std::chrono::milliseconds patience) {
   std::string content;
   std::array<char, 65536> block;
   for (const auto until = Clock::now() + patience;;) {
@@ -66,23 +64,24 @@ FileContent read_small_file(const fs::path& file, std::size_t max_bytes, std::ch
   }
 }
 
+}  // namespace
+
+FileContent read_small_file(const fs::path& file, std::size_t max_bytes, std::chrono::milliseconds patience) {
+  const UniqueFd in = open_file(file);
+  struct stat status {};
+  if (!in || ::fstat(in.get(), &status) != 0) return unreachable(errno);
+  if (S_ISDIR(status.st_mode)) return refused("it is a directory");
+  return content_of(in, max_bytes, patience);
+}
+
 FileContent read_regular_file(const fs::path& file, std::size_t max_bytes) {
   struct stat status {};
   if (::stat(file.c_str(), &status) != 0) return unreachable(errno);
   if (!S_ISREG(status.st_mode)) return refused("it is not a regular file");
-  const UniqueFd in(::open(file.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+  const UniqueFd in = open_file(file);
   if (!in || ::fstat(in.get(), &status) != 0) return unreachable(errno);
   if (!S_ISREG(status.st_mode)) return refused("it is not a regular file");
-  std::string content;
-  std::array<char, 65536> block;
-  for (;;) {
-    const ssize_t got = ::read(in.get(), block.data(), block.size());
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return unreachable(errno);
-    if (got == 0) return FileContent(boost::system::in_place_value, std::move(content));
-    content.append(block.data(), static_cast<std::size_t>(got));
-    if (content.size() > max_bytes) return refused("it is larger than " + format_size(max_bytes));
-  }
+  return content_of(in, max_bytes, std::chrono::milliseconds(0));
 }
 
 FileContent read_secret(const fs::path& file) {

@@ -1,8 +1,11 @@
 #include "worker/redis_server/private_server.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <deque>
+#include <fstream>
 #include <optional>
 #include <sstream>
 #include <stdexcept>
@@ -13,6 +16,11 @@
 #include <sys/wait.h>
 #include <utility>
 
+#include <boost/asio/experimental/awaitable_operators.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
@@ -29,7 +37,9 @@ namespace feedmill {
 namespace {
 
 using namespace std::chrono_literals;
+namespace asio = boost::asio;
 namespace fs = std::filesystem;
+using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 using Code = EmbeddedError::Code;
 
@@ -56,6 +66,17 @@ std::string new_marker() {
   if (::getrandom(words.data(), sizeof words, 0) != sizeof words)
     throw std::runtime_error("getrandom: " + errno_text());
   return hex_of(words[0]) + hex_of(words[1]);
+}
+
+/// Our log level for a line of the server's log. `mark`: the server's own level, which is the same for its greetings
+/// and its warnings.
+LogLevel level_of(char mark, std::string_view text) {
+  if (mark != '#') return LogLevel::debug;
+  constexpr std::string_view talk[] = {
+      "oO0OoO0OoO0Oo",      "Redis version=",          "Valkey version=",    "Configuration loaded",
+      "Server initialized", "User requested shutdown", "Redis is now ready", "Valkey is now ready"};
+  return std::ranges::any_of(talk, [&](std::string_view start) { return text.starts_with(start); }) ? LogLevel::debug
+                                                                                                    : LogLevel::warn;
 }
 
 }  // namespace
@@ -167,7 +188,7 @@ EmbeddedRedis::Status EmbeddedRedis::attach() {
     if (!lock) return EmbeddedError{Code::directory, in_data("server.lock").string() + ": " + errno_text()};
     if (try_lock(lock, LOCK_EX)) return start(std::move(lock), std::move(record));
     // The lock is held: by our earlier server, by its AOF rewrite (which outlives it briefly), or by a foreign process.
-    auto adopted = adopt(record);
+    auto adopted = adopt(std::move(record));
     if (adopted.has_value()) return {};
     reason = adopted.error().detail;
   }
@@ -176,7 +197,7 @@ EmbeddedRedis::Status EmbeddedRedis::attach() {
 }
 
 /// RELIABILITY R5. Returns true on success; an error describes the mismatch, which may be temporary.
-boost::system::result<bool, EmbeddedError> EmbeddedRedis::adopt(ServerRecord& record) {
+boost::system::result<bool, EmbeddedError> EmbeddedRedis::adopt(ServerRecord record) {
   const auto disagree = [](std::string what) { return EmbeddedError{Code::occupied, std::move(what)}; };
   auto talk = ServerTalk::connect(record.socket);
   if (!talk) return disagree("nothing answers at \"" + record.socket.string() + "\"");
@@ -193,9 +214,7 @@ boost::system::result<bool, EmbeddedError> EmbeddedRedis::adopt(ServerRecord& re
     record.write(in_data("server.json"));
   }
   socket_ = record.socket;
-  name_ = record.name;
-  version_ = record.version;
-  marker_ = record.marker;
+  record_ = std::move(record);
   process_ = std::move(process);
   pid_ = pid;
   adopted_ = true;
@@ -227,9 +246,8 @@ EmbeddedRedis::Status EmbeddedRedis::start(UniqueFd server_lock, ServerRecord re
   for (const auto& leftover : {socket_, in_data("redis.pid"), beside_socket(".log")}) fs::remove(leftover, ignored);
   if (!record.write(in_data("server.json")))
     return EmbeddedError{Code::directory, in_data("server.json").string() + ": " + errno_text()};
-  const ServerConfiguration configuration{socket_, options_.data_dir, in_data("redis.pid"), beside_socket(".log"),
-                                          options_.max_memory};
-  write_file(beside_socket(".conf"), configuration.text());
+  write_file(beside_socket(".conf"), server_configuration(socket_, options_.data_dir, in_data("redis.pid"),
+                                                          beside_socket(".log"), options_.max_memory));
 
   const UniqueFd log(::open(beside_socket(".log").c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
   if (!log) return EmbeddedError{Code::directory, beside_socket(".log").string() + ": " + errno_text()};
@@ -239,17 +257,15 @@ EmbeddedRedis::Status EmbeddedRedis::start(UniqueFd server_lock, ServerRecord re
   process_ = open_process(pid_);
   if (!process_) return EmbeddedError{Code::start_failed, "pidfd_open: " + errno_text()};
   test_point("B2");
-  name_ = record.name;
-  version_ = record.version;
-  marker_ = record.marker;
+  record_ = std::move(record);
   adopted_ = false;
   state_ = State::loading;
   if (auto answered = await_answer(); !answered) return answered;
   auto talk = ServerTalk::connect(socket_);
   const auto info = talk ? talk->ask({"INFO", "server"}) : std::nullopt;
   if (!info) return died_at_start();
-  record.run_id = info_field(info->text, "run_id");
-  if (!record.write(in_data("server.json")))
+  record_.run_id = info_field(info->text, "run_id");
+  if (!record_.write(in_data("server.json")))
     return EmbeddedError{Code::directory, in_data("server.json").string() + ": " + errno_text()};
   return {};
 }
@@ -271,7 +287,7 @@ EmbeddedError EmbeddedRedis::died_at_start() const {
                            "Wrong signature trying to load DB from file", "Internal error in RDB reading",
                            "Short read or OOM loading DB"}) {
     if (log.find(sign) == std::string::npos) continue;
-    const std::string tool = name_ + "-check-aof";
+    const std::string tool = record_.name + "-check-aof";
     return EmbeddedError{Code::damaged, "the files in " + files.string() + " are damaged; copy that directory to " +
                                             files.string() + ".backup, then run " + tool + " --fix " +
                                             (files / "appendonly.aof.manifest").string()};
@@ -302,9 +318,9 @@ EmbeddedRedis::Status EmbeddedRedis::check_marker() {
   auto talk = ServerTalk::connect(socket_);
   const auto found = talk ? talk->ask({"GET", marker_key}) : std::nullopt;
   if (!found) return EmbeddedError{Code::start_failed, "the server at " + socket_.string() + " stopped answering"};
-  if (found->type == '$' && found->text == marker_) return {};
+  if (found->type == '$' && found->text == record_.marker) return {};
   if (found->type == '_') {
-    talk->ask({"SET", marker_key, marker_});
+    talk->ask({"SET", marker_key, record_.marker});
     return {};
   }
   process_.reset();  // must not stop it
@@ -375,6 +391,92 @@ bool EmbeddedRedis::server_ended(milliseconds wait) const {
 /// Reaps the server if it is our child; init reaps any other.
 void EmbeddedRedis::reap() {
   ::waitpid(pid_, nullptr, WNOHANG);
+}
+
+// --- supervision: restarts, and the server's log
+// -----------------------------------------------------------------------
+
+asio::awaitable<void> EmbeddedRedis::supervise(BlockingCalls& calls, std::function<void(const EmbeddedEvent&)> tell) {
+  using namespace asio::experimental::awaitable_operators;
+  co_await (watch(calls, tell) && follow_log(tell));  // neither ends by itself
+}
+
+asio::awaitable<void> EmbeddedRedis::watch(BlockingCalls& calls, std::function<void(const EmbeddedEvent&)>& tell) {
+  using Kind = EmbeddedEvent::Kind;
+  const auto executor = co_await asio::this_coro::executor;
+  asio::steady_timer timer(executor);
+  std::deque<Clock::time_point> crashes;
+  std::string why;
+  for (;;) {
+    if (state_ == State::loading) {
+      const Status loaded = co_await run_on(calls, [&] { return await_loaded(); });
+      if (!loaded) why = loaded.error().detail;
+    }
+    if (process_ && !interrupted_) {
+      asio::posix::stream_descriptor process(executor, ::fcntl(process_.get(), F_DUPFD_CLOEXEC, 3));
+      co_await process.async_wait(asio::posix::stream_descriptor::wait_read, asio::use_awaitable);
+      if (why.empty()) why = server() + " ended";
+    }
+    for (bool running = false; !running;) {
+      if (interrupted_) co_return;  // we are stopping: do not start it again
+      reap();
+      state_ = State::restarting;
+      crashes.push_back(Clock::now());
+      while (crashes.front() < Clock::now() - 10min) crashes.pop_front();
+      const EmbeddedEvent crashed{Kind::crashed, LogLevel::error, std::exchange(why, {})};
+      tell(crashed);
+      if (crashes.size() >= 5 || !process_) {
+        state_ = State::failed;
+        const EmbeddedEvent gave_up{Kind::gave_up, LogLevel::error,
+                                    "the server keeps stopping; check it and restart feedmill"};
+        tell(gave_up);
+        timer.expires_at(asio::steady_timer::time_point::max());
+        co_await timer.async_wait(asio::use_awaitable);
+      }
+      timer.expires_after(std::min<milliseconds>(options_.restart_delay * (1 << (crashes.size() - 1)), 30s));
+      co_await timer.async_wait(asio::use_awaitable);
+      const Status restarted = co_await run_on(calls, [&] { return attach(); });
+      running = restarted.has_value();
+      if (!running) why = restarted.error().detail;
+    }
+    const EmbeddedEvent restarted{Kind::restarted, LogLevel::warn, server() + (adopted_ ? " adopted" : " started")};
+    tell(restarted);
+  }
+}
+
+asio::awaitable<void> EmbeddedRedis::follow_log(std::function<void(const EmbeddedEvent&)>& tell) {
+  constexpr std::uintmax_t largest = 1 << 20, chunk = 64 << 10;
+  const fs::path file = beside_socket(".log");
+  std::error_code ignored;
+  std::uintmax_t read = adopted_ ? fs::file_size(file, ignored) : 0;
+  if (ignored) read = 0;
+  asio::steady_timer timer(co_await asio::this_coro::executor);
+  for (;;) {
+    const auto size = fs::file_size(file, ignored);
+    if (!ignored && size < read) read = 0;
+    if (!ignored && size > read) {
+      std::ifstream in(file, std::ios::binary);
+      in.seekg(static_cast<std::streamoff>(read));
+      std::string text(std::min(size - read, chunk), '\0');
+      in.read(text.data(), static_cast<std::streamsize>(text.size()));
+      text.resize(text.rfind('\n') + 1);  // npos + 1 is 0: wait for the rest of the line
+      read += text.size();
+      std::istringstream lines(text);
+      for (std::string line; std::getline(lines, line);) {
+        // "4711:M 01 Mar 2026 12:00:00.123 # Warning: …"; the mark is its level
+        std::size_t mark = 0;
+        for (int word = 0; word < 5 && mark != std::string::npos; ++word) mark = line.find(' ', mark + (word > 0));
+        if (mark == std::string::npos || mark + 3 > line.size()) continue;
+        std::string said = line.substr(mark + 3);
+        const LogLevel level = level_of(line[mark + 1], said);
+        const EmbeddedEvent event{EmbeddedEvent::Kind::log_line, level, std::move(said)};
+        tell(event);
+      }
+      if (read > largest) fs::resize_file(file, 0, ignored);
+    }
+    timer.expires_after(500ms);
+    co_await timer.async_wait(asio::use_awaitable);
+  }
 }
 
 }  // namespace feedmill

@@ -55,7 +55,16 @@ struct EmbeddedEvent {
   std::string detail;  ///< a line of the server's own log, or what happened
 };
 
-struct ServerRecord;
+/// server.json: the server that last ran on a data directory.
+struct ServerRecord {
+  std::string name, version, run_id, marker;
+  std::filesystem::path socket;
+
+  /// Empty if the file is missing or damaged.
+  static ServerRecord read(const std::filesystem::path& file);
+  /// Replaces the file; false with errno.
+  bool write(const std::filesystem::path& file) const;
+};
 
 /// Our share in a running private server. The first user of a data directory starts the server; others share it, or
 /// adopt it if its starter was killed; the last to leave stops it.
@@ -92,7 +101,7 @@ class EmbeddedRedis {
   std::string url() const { return "unix://" + socket_.string(); }
 
   /// "redis 7.0.15", "valkey 8.1.1".
-  std::string server() const { return name_ + " " + version_; }
+  std::string server() const { return record_.name + " " + record_.version; }
 
   int pid() const { return pid_; }
   /// Warning for the operator if other users may list or enter the data directory; else "".
@@ -123,7 +132,7 @@ class EmbeddedRedis {
   Status prepare_directories();
   Status attach();
   Status start(UniqueFd server_lock, ServerRecord record);
-  boost::system::result<bool, EmbeddedError> adopt(ServerRecord& record);
+  boost::system::result<bool, EmbeddedError> adopt(ServerRecord record);
   Status await_answer();
   Status await_loaded();
   Status check_marker();
@@ -145,9 +154,9 @@ class EmbeddedRedis {
 
   Options options_;
   std::filesystem::path socket_;
-  std::string name_, version_, marker_;
-  UniqueFd users_;    // our share
-  UniqueFd process_;  // pidfd of the server
+  ServerRecord record_;  // of the server
+  UniqueFd users_;       // our share
+  UniqueFd process_;     // pidfd of the server
   int pid_ = 0;
   bool adopted_ = false;
   std::atomic<State> state_{State::loading};

@@ -10,9 +10,11 @@
 
 #include <boost/json.hpp>
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include "storage/records/json_members.hpp"
+#include "worker/redis_server/private_server.hpp"
 
 namespace feedmill {
 namespace {
@@ -28,7 +30,7 @@ std::string config_word(std::string_view text) {
     if (byte > 0x20 && byte < 0x7f && c != '"' && c != '\\') {
       word += c;
     } else {
-      word.append("\\x").append(hex_of(byte), 14, 2);
+      word += fmt::format("\\x{:02x}", byte);
     }
   }
   return word + "\"";
@@ -108,10 +110,7 @@ bool is_open_to_others(const fs::path& directory) {
 }
 
 std::string hex_of(std::uint64_t number) {
-  std::string text(16, '0');
-  for (auto digit = text.rbegin(); digit != text.rend(); ++digit, number >>= 4)
-    *digit = "0123456789abcdef"[number & 15];
-  return text;
+  return fmt::format("{:016x}", number);
 }
 
 fs::path default_runtime_dir() {
@@ -144,7 +143,8 @@ bool ServerRecord::write(const fs::path& file) const {
   return write_file(file, json::serialize(object) + "\n");
 }
 
-std::string ServerConfiguration::text() const {
+std::string server_configuration(const fs::path& socket, const fs::path& data_dir, const fs::path& pid_file,
+                                 const fs::path& log_file, std::uint64_t max_memory) {
   std::string text = "port 0\n";
   text += "unixsocket " + config_word(socket.native()) + "\n";
   text += "unixsocketperm 700\n";

@@ -53,23 +53,9 @@ std::filesystem::path default_runtime_dir();
 /// `number` as 16 hex digits.
 std::string hex_of(std::uint64_t number);
 
-/// server.json: the server that last ran on a data directory.
-struct ServerRecord {
-  std::string name, version, run_id, marker;
-  std::filesystem::path socket;
-
-  /// Empty if the file is missing or damaged.
-  static ServerRecord read(const std::filesystem::path& file);
-  /// Replaces the file; false with errno.
-  bool write(const std::filesystem::path& file) const;
-};
-
-/// Contents of the server's configuration file (RELIABILITY R2, SECURITY A5).
-struct ServerConfiguration {
-  std::filesystem::path socket, data_dir, pid_file, log_file;
-  std::uint64_t max_memory = 0;  ///< bytes, 0 = no limit
-
-  std::string text() const;
-};
+/// Contents of the server's configuration file (RELIABILITY R2, SECURITY A5). `max_memory`: bytes, 0 = no limit.
+std::string server_configuration(const std::filesystem::path& socket, const std::filesystem::path& data_dir,
+                                 const std::filesystem::path& pid_file, const std::filesystem::path& log_file,
+                                 std::uint64_t max_memory);
 
 }  // namespace feedmill
