@@ -66,15 +66,15 @@ StoreResult<Deliverer::Step> Deliverer::begin_step(Milliseconds longest) {
     passed_ = "$";
     return step_;
   }
-  is_merged_ = merge(step_);
+  is_merged_ = merge();
   if (!held) {
     if (auto joined = join(); !joined) return broken(joined.error());
   }
-  const auto passed = pass(step_);
+  const auto passed = pass();
   if (!passed) return broken(passed.error());
   if (*passed) return ended();
   if (!held) {
-    if (auto caught_up = catch_up(step_); !caught_up) return broken(caught_up.error());
+    if (auto caught_up = catch_up(); !caught_up) return broken(caught_up.error());
   }
   if (pending_) {  // read before by any owner, not acknowledged
     const auto records = deliveries_.pending(options_.batch);
@@ -104,11 +104,11 @@ StoreResult<Deliverer::Step> Deliverer::go_through(const std::vector<EventRecord
   step_.idle = records.empty();
   if (!step_.idle) test_point("S10");
   for (const DeliveryTarget target : targets_) {
-    if (auto delivered = deliver(target, records, step_); !delivered) return broken(delivered.error());
+    if (auto delivered = deliver(target, records); !delivered) return broken(delivered.error());
   }
   if (!step_.idle) test_point("S11");
   if (auto acknowledged = deliveries_.acknowledge(records); !acknowledged) return broken(acknowledged.error());
-  if (auto built = build(step_); !built) return broken(built.error());
+  if (auto built = build(); !built) return broken(built.error());
   if (auto built = build_stories(); !built) return broken(built.error());
   step_.idle = step_.idle && !stories_at_;
   return ended();
@@ -127,17 +127,17 @@ StoreResult<Deliverer::Step> Deliverer::broken(const StoreError& error) {
 }
 
 /// Copies one batch into the merged stream, which may be on another node. Returns false if there may be more.
-bool Deliverer::merge(Step& step) {
+bool Deliverer::merge() {
   constexpr std::chrono::seconds between_tries{2};
   if (!merged_ || Clock::now() < merge_again_at_) return true;
   const auto done = merged_->step(options_.batch);
   if (!done) {
-    step.merge_trouble = done.error();
+    step_.merge_trouble = done.error();
     merge_again_at_ = Clock::now() + between_tries;
     return true;
   }
-  step.merges = true;
-  step.unmerged = done->missed;
+  step_.merges = true;
+  step_.unmerged = done->missed;
   return done->copied == 0;
 }
 
@@ -177,17 +177,17 @@ StoreResult<void> Deliverer::begin_stories() {
 }
 
 /// Skips records that have no receivers. Returns true if none had one and all are acknowledged.
-StoreResult<bool> Deliverer::pass(Step& step) {
+StoreResult<bool> Deliverer::pass() {
   if (options_.per_feed || options_.stories == StoryIndex::kept || Clock::now() < try_to_pass_at_) return false;
   const auto passed = deliveries_.pass();
   if (!passed) return passed.error();
   if (passed->answer == Passed::Answer::wanted) try_to_pass_at_ = Clock::now() + options_.upkeep_every;
   // Another owner may have left them pending after we took the lease.
   if (passed->answer == Passed::Answer::unread) pending_ = true;
-  step.unwanted = step.idle = passed->answer == Passed::Answer::passed;
-  step.applied += passed->records;
+  step_.unwanted = step_.idle = passed->answer == Passed::Answer::passed;
+  step_.applied += passed->records;
   passed_ = passed->place;
-  return step.idle;
+  return step_.idle;
 }
 
 StoreResult<ServerWait> Deliverer::begin_to_wait(Milliseconds longest) {
@@ -201,18 +201,18 @@ StoreResult<bool> Deliverer::has_come() {
 }
 
 /// Handles records that were trimmed before delivery. Call before the first record.
-StoreResult<void> Deliverer::catch_up(Step& step) {
+StoreResult<void> Deliverer::catch_up() {
   for (const DeliveryTarget target : targets_) {
     const auto place = deliveries_.place(target);
     if (!place) return place.error();
     if (!place->behind) continue;
-    if (auto healed = heal(target, place->resume, step); !healed) return healed;
+    if (auto healed = heal(target, place->resume); !healed) return healed;
   }
-  return options_.stories == StoryIndex::kept ? catch_up_stories(step) : StoreResult<void>();
+  return options_.stories == StoryIndex::kept ? catch_up_stories() : StoreResult<void>();
 }
 
 /// Indexes events that were acknowledged by an owner without a story index; they are not delivered again.
-StoreResult<void> Deliverer::catch_up_stories(Step& step) {
+StoreResult<void> Deliverer::catch_up_stories() {
   while (!cancelled()) {
     const auto place = deliveries_.place(DeliveryTarget::stories);
     if (!place) return place.error();
@@ -221,8 +221,8 @@ StoreResult<void> Deliverer::catch_up_stories(Step& step) {
     if (!records) return records.error();
     const auto done = records->empty() ? StoreResult<Delivered>(Delivered()) : apply(DeliveryTarget::stories, *records);
     if (!done) return done.error();
-    step.same_as += done->told;
-    step.failed += done->refused;
+    step_.same_as += done->told;
+    step_.failed += done->refused;
     if (done->applied == 0) break;
   }
   return {};
@@ -236,14 +236,14 @@ StoreResult<void> Deliverer::keep_up() {
   return {};
 }
 
-StoreResult<void> Deliverer::deliver(DeliveryTarget target, const std::vector<EventRecord>& records, Step& step) {
+StoreResult<void> Deliverer::deliver(DeliveryTarget target, const std::vector<EventRecord>& records) {
   const auto count = [&](const Delivered& done) {
     if (target == DeliveryTarget::timelines) {
-      step.applied += done.applied;
-      step.repeated += done.repeated;
+      step_.applied += done.applied;
+      step_.repeated += done.repeated;
     }
-    if (target == DeliveryTarget::stories) step.same_as += done.told;
-    step.failed += done.refused;
+    if (target == DeliveryTarget::stories) step_.same_as += done.told;
+    step_.failed += done.refused;
   };
   if (records.empty()) return {};
   const auto done = apply(target, records);
@@ -260,11 +260,11 @@ StoreResult<void> Deliverer::deliver(DeliveryTarget target, const std::vector<Ev
     count(*more);
     if (more->hole && more->applied == 0) {
       const auto first = read_event(between->front());  // has a predecessor, otherwise there would be no gap
-      if (auto healed = heal(target, first->prev, step); !healed) return healed;
+      if (auto healed = heal(target, first->prev); !healed) return healed;
     } else if (between->empty()) {
       const auto place = deliveries_.place(target);
       if (!place) return place.error();
-      if (auto healed = heal(target, place->newest, step); !healed) return healed;
+      if (auto healed = heal(target, place->newest); !healed) return healed;
     }
     const auto again = apply(target, records);
     if (!again) return again.error();
@@ -346,7 +346,7 @@ StoreResult<void> Deliverer::rebuild(const std::string& uid) {
 }
 
 /// Builds the index of all posts of at most one channel, so that records are not delayed for long.
-StoreResult<void> Deliverer::build(Step& step) {
+StoreResult<void> Deliverer::build() {
   if (look_for_unbuilt_) {
     auto found = channels_.unbuilt();
     if (!found) return found.error();
@@ -356,7 +356,7 @@ StoreResult<void> Deliverer::build(Step& step) {
   if (unbuilt_.empty()) return {};
   if (auto rebuilt = rebuild(unbuilt_.back()); !rebuilt) return rebuilt;
   unbuilt_.pop_back();
-  step.idle = step.idle && unbuilt_.empty();
+  step_.idle = step_.idle && unbuilt_.empty();
   return {};
 }
 
@@ -372,9 +372,9 @@ StoreResult<void> Deliverer::build_stories() {
 }
 
 /// Recovers from the loss of records up to `resume`.
-StoreResult<void> Deliverer::heal(DeliveryTarget target, const std::string& resume, Step& step) {
+StoreResult<void> Deliverer::heal(DeliveryTarget target, const std::string& resume) {
   if (target == DeliveryTarget::notices) {
-    step.missed = true;
+    step_.missed = true;
     return deliveries_.skip_to(target, resume);
   }
   if (target == DeliveryTarget::stories) {
@@ -382,7 +382,7 @@ StoreResult<void> Deliverer::heal(DeliveryTarget target, const std::string& resu
     stories_at_.emplace();
     return deliveries_.skip_to(target, resume);
   }
-  step.rebuilt = true;
+  step_.rebuilt = true;
   const auto channels = channels_.list();
   if (!channels) return channels.error();
   for (const ChannelRecord& channel : *channels) {

@@ -61,11 +61,8 @@ NotificationMatcher::NotificationMatcher(std::vector<Watch> rules) : rules_(std:
     } else {
       WordRule word_rule{i, {}};
       std::string key;
-      std::string_view rest = rule.target;
-      while (!rest.empty()) {
-        const std::size_t space = std::min(rest.find(' '), rest.size());
-        std::vector<std::string> phrase = words_of(rest.substr(0, space));
-        rest.remove_prefix(std::min(space + 1, rest.size()));
+      for (std::string_view rest = rule.target; !rest.empty();) {
+        std::vector<std::string> phrase = words_of(take_until(rest, ' '));
         for (const std::string& word : phrase) {
           if (word.size() > key.size()) key = word;
         }
