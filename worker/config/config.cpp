@@ -13,7 +13,6 @@
 
 #include "parsers/text/strings.hpp"
 #include "worker/base/small_file.hpp"
-#include "worker/config/config_checks.hpp"
 #include "worker/config/config_named.hpp"
 #include "worker/config/config_values.hpp"
 

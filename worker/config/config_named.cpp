@@ -4,7 +4,6 @@
 #include <map>
 
 #include "worker/base/small_file.hpp"
-#include "worker/config/config_checks.hpp"
 #include "worker/config/config_values.hpp"
 #include "worker/config/feed_settings.hpp"
 #include "worker/egress/web_url.hpp"

@@ -4,7 +4,6 @@
 #include "storage/redis/redis_address.hpp"
 #include "worker/base/redact.hpp"
 #include "worker/config/config.hpp"
-#include "worker/config/config_checks.hpp"
 #include "worker/config/config_values.hpp"
 #include "worker/egress/proxy.hpp"
 
