@@ -44,6 +44,19 @@ boost::asio::awaitable<void> at_once(boost::asio::any_io_executor executor, std:
   }
 }
 
+/// Calls `leave` when destroyed: at the end of a scope, or with the coroutine. It must not throw.
+template <class Leave>
+class AtExit {
+ public:
+  explicit AtExit(Leave leave) : leave_(std::move(leave)) {}
+  AtExit(const AtExit&) = delete;
+  AtExit& operator=(const AtExit&) = delete;
+  ~AtExit() { leave_(); }
+
+ private:
+  Leave leave_;
+};
+
 // Mutual exclusion of coroutines.
 
 /// A critical section. Lives on one loop's thread and must outlive its waiters.

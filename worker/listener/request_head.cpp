@@ -112,15 +112,16 @@ std::string percent_encoded(std::string_view text) {
   return encoded;
 }
 
+FormPair take_pair(std::string_view& form) {
+  std::string_view value = take_until(form, '&');
+  const std::string_view name = take_until(value, '=');
+  return {percent_decoded(name, Plus::space), percent_decoded(value, Plus::space)};
+}
+
 std::optional<std::string> parameter(std::string_view query, std::string_view name) {
   while (!query.empty()) {
-    const auto end = std::min(query.find('&'), query.size());
-    const std::string_view one = query.substr(0, end);
-    const auto sign = std::min(one.find('='), one.size());
-    if (one.substr(0, sign) == name) {
-      return percent_decoded(one.substr(std::min(sign + 1, one.size())), Plus::space);
-    }
-    query.remove_prefix(std::min(end + 1, query.size()));
+    std::string_view value = take_until(query, '&');
+    if (take_until(value, '=') == name) return percent_decoded(value, Plus::space);
   }
   return std::nullopt;
 }

@@ -52,6 +52,13 @@ std::optional<std::string> percent_decoded(std::string_view text, Plus plus = Pl
 /// Percent-encodes for a query: everything but letters, digits and - . _ ~.
 std::string percent_encoded(std::string_view text);
 
+/// A parameter of a form or query; its parts are decoded with "+" as a space, empty if an escape is malformed.
+struct FormPair {
+  std::optional<std::string> name, value;
+};
+/// Removes and returns the first parameter of `form`. "a&b=c" has both a and b.
+FormPair take_pair(std::string_view& form);
+
 /// The first value of a parameter, decoded once, with "+" as a space; empty if missing or malformed. "a&b=c" has both a
 /// and b.
 std::optional<std::string> parameter(std::string_view query, std::string_view name);

@@ -181,8 +181,7 @@ asio::awaitable<SubscriberSettlement> Dispatcher::serve(Served& served) {
   end.claim = served.claim;
   if (let_go(served, end)) co_return end;
   if (const Milliseconds wait = sender_.wait_for_place(subscriber); wait > Milliseconds(0)) {
-    end.then = Then::later;
-    end.delay = with_jitter(wait);
+    put_off(end, with_jitter(wait));
     co_return end;
   }
   end.then = Then::idle;
@@ -198,8 +197,7 @@ asio::awaitable<SubscriberSettlement> Dispatcher::serve(Served& served) {
   if (subscriber.state != Subscriber::State::active) co_return end;
   // A new subscription request does not shorten the back-off.
   if (subscriber.failures > 0 && subscriber.retry_at > redis_now()) {
-    end.then = Then::later;
-    end.delay = subscriber.retry_at - redis_now();
+    put_off(end, subscriber.retry_at - redis_now());
     co_return end;
   }
   const auto until = Clock::now() + turn;
@@ -213,9 +211,7 @@ asio::awaitable<SubscriberSettlement> Dispatcher::serve(Served& served) {
     }
     const StoreResult<EventTail::Since> page = co_await tail_.next(subscriber.cursor, page_events);
     if (!page) {
-      metrics_.store_error(page.error());
-      end.then = Then::later;
-      end.delay = 5 * options_.poll;
+      put_off(end, page.error());
       co_return end;
     }
     if (let_go(served, end)) co_return end;
@@ -258,12 +254,7 @@ asio::awaitable<Dispatcher::Next> Dispatcher::tell_page(Served& served, Subscrib
     up_to = wanted.back()->id;
   }
   const StoreResult<void> left = co_await leave_private(subscriber, wanted);
-  if (!left) {
-    metrics_.store_error(left.error());
-    end.then = Then::later;
-    end.delay = 5 * options_.poll;
-    co_return Next::settled;
-  }
+  if (!left) co_return put_off(end, left.error());
   if (!wanted.empty()) {
     if (let_go(served, end)) co_return Next::settled;
     Next next = Next::more;
@@ -318,10 +309,7 @@ asio::awaitable<Dispatcher::Next> Dispatcher::tell_webhook(Served& served, Subsc
     from += count;
     if (from == wanted.size()) break;
     if (let_go(served, end)) co_return Next::settled;
-    if (stopping_) {
-      end.then = Then::later;
-      co_return Next::settled;
-    }
+    if (stopping_) co_return put_off(end);
   }
   co_return Next::more;
 }
@@ -340,17 +328,8 @@ asio::awaitable<Dispatcher::Next> Dispatcher::deliver(Served& served, Subscriber
   // Receivers that failed or were slow may use half of the memory.
   const double of_memory = served.failed ? 0.5 : 1;
   const StoreResult<NewContent::Made> made = co_await content_.of(served.subscriber, ids, last, of_memory);
-  if (!made) {
-    metrics_.store_error(made.error());
-    end.then = Then::later;
-    end.delay = 5 * options_.poll;
-    co_return Next::settled;
-  }
-  if (made->no_memory) {
-    end.then = Then::later;
-    end.delay = with_jitter(2 * options_.poll);
-    co_return Next::settled;
-  }
+  if (!made) co_return put_off(end, made.error());
+  if (made->no_memory) co_return put_off(end, with_jitter(2 * options_.poll));
   ids.resize(made->posts);
   for (std::size_t i = 0; i < wanted.size(); ++i) {
     if (std::ranges::find(ids, wanted[i]->event.entity_id) != ids.end()) continue;
@@ -390,9 +369,7 @@ Dispatcher::Next Dispatcher::judge(Served& served, SubscriberSettlement& end, co
       end.then = Then::remove;
       return Next::settled;
     case Told::Is::not_asked:
-      end.then = Then::later;
-      end.delay = place_again(told);
-      return Next::settled;
+      return put_off(end, place_again(told));
     case Told::Is::failed:
       break;
   }
@@ -413,9 +390,7 @@ Dispatcher::Next Dispatcher::judge(Served& served, SubscriberSettlement& end, co
     end.then = Then::suspend;
     return Next::settled;
   }
-  end.then = Then::later;
-  end.delay = with_jitter(receiver_back_off(subscriber.failures, told.retry_after));
-  return Next::settled;
+  return put_off(end, with_jitter(receiver_back_off(subscriber.failures, told.retry_after)));
 }
 
 void Dispatcher::came(Served& served, const std::string& cursor) {
@@ -434,6 +409,17 @@ void Dispatcher::tell_operators(const Subscriber& subscriber, std::string_view w
              what == "webhook_ended" ? "a webhook has ended" : "a webhook is suspended: it has failed for too long",
              {{"id", subscriber.id}, {"url", subscriber.url}, {"detail", why}});
   notices_.push_back(webhook_notice(subscriber.id, subscriber.url, what, why, redis_now()));
+}
+
+Dispatcher::Next Dispatcher::put_off(SubscriberSettlement& end, Milliseconds delay) {
+  end.then = Then::later;
+  end.delay = delay;
+  return Next::settled;
+}
+
+Dispatcher::Next Dispatcher::put_off(SubscriberSettlement& end, const StoreError& error) {
+  metrics_.store_error(error);
+  return put_off(end, 5 * options_.poll);
 }
 
 Milliseconds Dispatcher::redis_now() const {

@@ -112,6 +112,9 @@ class Dispatcher {
   boost::asio::awaitable<StoreResult<void>> leave_private(const Subscriber& subscriber, OutsideEvents& events);
 
   Next judge(Served& served, SubscriberSettlement& end, const Told& told);
+  /// Makes the subscriber due again after `delay`, or after an error of the store.
+  static Next put_off(SubscriberSettlement& end, Milliseconds delay = {});
+  Next put_off(SubscriberSettlement& end, const StoreError& error);
   static void set(Fields& fields, std::string_view name, std::string value);
   void came(Served& served, const std::string& cursor);
   void note_success(Served& served);

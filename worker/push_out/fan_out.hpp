@@ -5,6 +5,8 @@
 #include <chrono>
 #include <cstdint>
 #include <string>
+#include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include <boost/asio/any_io_executor.hpp>
@@ -13,11 +15,38 @@
 #include "storage/queues/subscribers.hpp"
 #include "worker/base/due_lanes.hpp"
 #include "worker/observe/metrics.hpp"
-#include "worker/push_out/concerned.hpp"
 #include "worker/push_out/event_tail.hpp"
+#include "worker/push_out/outside_event.hpp"
 #include "worker/store/store_calls.hpp"
 
 namespace feedmill {
+
+/// Index of subscribers by the events they receive, so that an event need not be tested against each of them. Pure.
+class ConcernedIndex {
+ public:
+  /// Applies changes; call in the order in which they were read.
+  void take(const SubscriberChanges& changes);
+
+  /// The subscribers that match an event, by id; unordered, without duplicates.
+  struct Concerned {
+    std::vector<std::string> told;
+    std::vector<std::string> withheld;  ///< not told because the feed is private
+  };
+  Concerned of(const OutsideEvent& event) const;
+
+  /// Ids of all subscribers.
+  std::vector<std::string> all() const;
+  std::size_t size() const { return rows_.size(); }
+
+ private:
+  using Ids = std::unordered_set<std::string>;
+
+  void forget(const std::string& id);
+
+  std::unordered_map<std::string, SubscriberChanges::Row> rows_;
+  std::unordered_map<std::string, Ids> of_feed_, of_channel_;
+  Ids of_all_;
+};
 
 /// Lives on one loop; all constructor arguments must outlive it.
 class FanOut {

@@ -155,7 +155,7 @@ asio::awaitable<HttpReply> LiveStreams::answer(Visit& visit, LiveQuery access) {
   const std::string_view target = visit.head().target();
   const std::string_view query = target.substr(std::min(target.find('?'), target.size()));
   auto request = read_live_request(query.substr(std::min<std::size_t>(1, query.size())), visit.head()["Last-Event-ID"]);
-  if (!request) co_return problem(http::status::bad_request, "bad_parameter", request.error().detail);
+  if (!request) co_return problem(http::status::bad_request, "bad_parameter", request.error());
   const Partition& mine = options_.partition;
   for (const std::string& feed : request->filter.feeds) {
     const unsigned its = partition_of(feed, mine.count);

@@ -185,9 +185,6 @@ asio::awaitable<HttpReply> Outside::follow(Visit& visit, std::string_view query,
   co_return co_await streams_.answer(visit, std::move(access));
 }
 
-namespace asio = boost::asio;
-namespace http = boost::beast::http;
-
 OutsideListener::OutsideListener(std::unique_ptr<Listener> listener, Options options, ByPartition<Outside> outside,
                                  std::function<void(const char* what)> bug)
     : options_(std::move(options)),
@@ -209,13 +206,17 @@ boost::system::result<std::unique_ptr<OutsideListener>, ListenError> OutsideList
 
 namespace {
 
-HttpReply too_often() {
-  HttpReply reply = http_reply(http::status::too_many_requests, "text/plain; charset=utf-8",
-                               "too many requests from your network; send at most 50 a second\n");
-  reply.set(http::field::retry_after, "5");
-  // Lets scripts of other origins read the error.
+/// Lets scripts of other origins read the error.
+void open_to_scripts(HttpReply& reply) {
   reply.set(http::field::access_control_allow_origin, "*");
   reply.set(http::field::access_control_expose_headers, "Retry-After");
+}
+
+HttpReply too_often() {
+  HttpReply reply =
+      refused(http::status::too_many_requests, "too many requests from your network; send at most 50 a second");
+  reply.set(http::field::retry_after, "5");
+  open_to_scripts(reply);
   return reply;
 }
 
@@ -253,15 +254,12 @@ asio::awaitable<HttpReply> OutsideListener::answer(Visit& visit) {
       reply = not_allowed("GET");
     } else if (outside == nullptr) {
       constexpr const char* where =
-          "events are served under the /p0, /p1 … of their partitions; here only with signals.merged\n";
-      reply = partition ? http_reply(http::status::not_found)
-                        : http_reply(http::status::not_found, "text/plain; charset=utf-8", where);
+          "events are served under the /p0, /p1 … of their partitions; here only with signals.merged";
+      reply = partition ? http_reply(http::status::not_found) : refused(http::status::not_found, where);
     } else {
       reply = co_await outside->follow(visit, query, client);
     }
-    // Lets scripts of other origins read the error.
-    reply.set(http::field::access_control_allow_origin, "*");
-    reply.set(http::field::access_control_expose_headers, "Retry-After");
+    open_to_scripts(reply);
     co_return reply;
   }
   if (!requests_.take()) co_return try_later("30");

@@ -26,10 +26,6 @@ bool is_feed_address(std::string_view member) {
   return member == "from" || member == "to" || member == "url";
 }
 
-bool has_secret(std::string_view text) {
-  return redact(text) != text;
-}
-
 void clean(json::object& object, std::string_view member) {
   json::value* const value = object.if_contains(member);
   if (value != nullptr && value->is_string()) *value = redact(value->get_string());
@@ -100,8 +96,7 @@ namespace asio = boost::asio;
 
 namespace {
 
-constexpr std::size_t most_kept = std::size_t{8} << 20U, most_bytes = std::size_t{1} << 20U;
-constexpr std::uint64_t making_cost = 24U << 20U;  // five posts of 2 MiB, twice, and the document
+constexpr std::size_t most_content_kept = std::size_t{8} << 20U, most_content = std::size_t{1} << 20U;
 
 }  // namespace
 
@@ -114,21 +109,21 @@ asio::awaitable<StoreResult<NewContent::Made>> NewContent::of(const Subscriber& 
   const OneAtATime::Inside inside = co_await making_.enter();
   if (const auto found = made_.find(key); found != made_.end()) co_return found->second;
   Made made;
-  if (!memory_.has_room(most_bytes, of_memory)) {
+  if (!memory_.has_room(most_content, of_memory)) {
     made_.clear();  // drop documents that no delivery is sending
     bytes_ = 0;
-    made.no_memory = !memory_.has_room(most_bytes, of_memory);
+    made.no_memory = !memory_.has_room(most_content, of_memory);
     if (made.no_memory) co_return made;
   }
   MemoryBudget::Share making(memory_.budget(), 0);
-  making.hold(making_cost);
+  making.hold(topic_making_cost);
   const Topic topic = subscriber.topic;
   const TopicFormat format = subscriber.topic_url.ends_with(".json") ? TopicFormat::json : TopicFormat::atom;
   TopicLinks links;
   links.self = subscriber.topic_url;
   links.hub = hub_;
   const auto make = [&](Store& store) -> StoreResult<std::optional<TopicDocument>> {
-    auto page = read_topic_entries(store, topic, entry_ids, DocumentBound{format, most_bytes}, &made.posts);
+    auto page = read_topic_entries(store, topic, entry_ids, DocumentBound{format, most_content}, &made.posts);
     if (!page) return page.error();
     if (!*page) made.posts = entry_ids.size();
     if (!*page || (*page)->entries.empty()) return std::optional<TopicDocument>();
@@ -144,7 +139,7 @@ asio::awaitable<StoreResult<NewContent::Made>> NewContent::of(const Subscriber& 
   content->type = std::move((*document)->content_type);
   content->hub = hub_;
   content->self = subscriber.topic_url;
-  if (bytes_ + content->body->size() > most_kept) {
+  if (bytes_ + content->body->size() > most_content_kept) {
     made_.clear();
     bytes_ = 0;
   }

@@ -47,18 +47,13 @@ boost::system::result<HubRequest, std::string> read_hub_request(std::string_view
                         Parameter{"hub.lease_seconds", &lease}};
   for (std::size_t count = 0; !form.empty(); ++count) {
     if (count == most_parameters) return refused("more than 64 parameters");
-    const auto end = std::min(form.find('&'), form.size());
-    const std::string_view pair = form.substr(0, end);
-    form.remove_prefix(std::min(end + 1, form.size()));
-    const auto equals = std::min(pair.find('='), pair.size());
-    const auto name = percent_decoded(pair.substr(0, equals), Plus::space);
-    if (!name) continue;
-    const auto known = std::ranges::find(parameters, *name, &Parameter::name);
+    FormPair pair = take_pair(form);
+    if (!pair.name) continue;
+    const auto known = std::ranges::find(parameters, *pair.name, &Parameter::name);
     if (known == parameters.end()) continue;
     if (std::exchange(known->seen, true)) return refused(std::string(known->name) + " is given twice");
-    auto value = percent_decoded(pair.substr(std::min(equals + 1, pair.size())), Plus::space);
-    if (!value) return refused(std::string(known->name) + " has an invalid percent-escape");
-    *known->value = std::move(*value);
+    if (!pair.value) return refused(std::string(known->name) + " has an invalid percent-escape");
+    *known->value = std::move(*pair.value);
   }
   if (request.mode != "subscribe" && request.mode != "unsubscribe")
     return refused("hub.mode is neither subscribe nor unsubscribe");
@@ -81,10 +76,9 @@ constexpr std::size_t longest_id = 256;
 
 /// Parses "<score>:<entry id>".
 std::optional<EntryCursor> read_before(std::string_view text) {
-  const auto colon = text.find(':');
   EntryCursor cursor;
-  if (colon == std::string_view::npos || !read_number(text.substr(0, colon), cursor.score)) return {};
-  cursor.id = text.substr(colon + 1);
+  if (!read_number(take_until(text, ':'), cursor.score)) return {};
+  cursor.id = text;
   if (cursor.id.empty() || cursor.id.size() > longest_id) return {};
   return cursor;
 }
@@ -140,37 +134,34 @@ std::string take(std::string_view name, const std::string& value, LiveRequest& r
 }  // namespace
 
 std::optional<EventPlace> read_place(std::string_view text) {
-  const std::size_t dash = text.find('-');
   EventPlace place;
-  if (dash == std::string_view::npos || !read_number(text.substr(0, dash), place.milliseconds) ||
-      !read_number(text.substr(dash + 1), place.number))
-    return std::nullopt;
+  if (!read_number(take_until(text, '-'), place.milliseconds) || !read_number(text, place.number)) return std::nullopt;
   if (place.number == UINT64_MAX) return std::nullopt;  // Redis finds no events after it
   return place;
 }
 
-boost::system::result<LiveRequest, LiveObjection> read_live_request(std::string_view query,
-                                                                    std::string_view last_event_id) {
+boost::system::result<LiveRequest, std::string> read_live_request(std::string_view query,
+                                                                  std::string_view last_event_id) {
   LiveRequest request;
   std::string place;
   while (!query.empty()) {
-    const std::string_view one = take_until(query, '&');
-    if (one.empty()) continue;
-    const std::size_t sign = std::min(one.find('='), one.size());
-    const auto name = percent_decoded(one.substr(0, sign), Plus::space);
-    const auto value = percent_decoded(one.substr(std::min(sign + 1, one.size())), Plus::space);
+    if (query.starts_with('&')) {
+      query.remove_prefix(1);
+      continue;
+    }
+    const auto [name, value] = take_pair(query);
     if (!name || !value || !is_utf8(*name) || !is_utf8(*value))
-      return LiveObjection{"the query is not percent-encoded UTF-8"};
+      return std::string("the query is not percent-encoded UTF-8");
     std::string wrong = take(*name, *value, request, place);
-    if (!wrong.empty()) return LiveObjection{std::move(wrong)};
+    if (!wrong.empty()) return wrong;
   }
   std::string wrong = objection_to(request.filter);
-  if (!wrong.empty()) return LiveObjection{std::move(wrong)};
+  if (!wrong.empty()) return wrong;
   if (!last_event_id.empty()) place = last_event_id;
   if (place.empty()) return request;
   request.after = read_place(place);
   if (!request.after)
-    return LiveObjection{"Last-Event-ID, last_event_id: expected the id of an event, such as 1795437223358-1"};
+    return std::string("Last-Event-ID, last_event_id: expected the id of an event, such as 1795437223358-1");
   return request;
 }
 

@@ -55,15 +55,10 @@ struct LiveRequest {
   bool operator==(const LiveRequest&) const = default;
 };
 
-/// Why a request is rejected; one line for people.
-struct LiveObjection {
-  std::string detail;
-};
-
 /// Parses `query`: `feed` and `channel`, repeatable; `type`, repeatable or with commas; `initial=1`; and
 /// `last_event_id`. The argument `last_event_id` is the value of the Last-Event-ID header, "" = none; it takes
-/// precedence. Ignores `topic` and `token`, which the caller checks. Linear.
-boost::system::result<LiveRequest, LiveObjection> read_live_request(std::string_view query,
-                                                                    std::string_view last_event_id);
+/// precedence. Ignores `topic` and `token`, which the caller checks. The error is one line for people. Linear.
+boost::system::result<LiveRequest, std::string> read_live_request(std::string_view query,
+                                                                  std::string_view last_event_id);
 
 }  // namespace feedmill

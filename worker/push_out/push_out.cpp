@@ -32,8 +32,14 @@ PushOut::PushOut(const asio::any_io_executor& executor, const StoreOptions& stor
       homes_(std::move(options.homes).value_or(all_in(store_))),
       tail_(executor, store, homes_, memory.deliveries.budget(), {.block = options.block}),
       fetcher_(executor, options.fetch),
-      engine_(executor, store, homes_, tail_, fetcher_, memory.deliveries, sites_, metrics, log,
-              std::move(options.engine)),
+      deliveries_(store),
+      due_(executor),
+      fan_out_(executor, deliveries_, tail_, due_, metrics,
+               {options.engine.token, options.engine.look, options.engine.lead}),
+      dispatcher_(executor, store,
+                  {deliveries_, homes_, tail_, due_, fetcher_, memory.deliveries, sites_, metrics, log},
+                  std::move(options.engine)),
+      end_(executor, asio::steady_timer::time_point::max()),
       streams_(executor, tail_, options.streams),
       figures_due_(executor),
       topics_due_(executor) {
@@ -46,9 +52,11 @@ asio::awaitable<void> PushOut::run() {
   co_await (tail_.run() && push() && streams_.run() && keep_figures() && close_ended_topics());
 }
 
-/// Keeps the tail running until the last request has ended.
+/// Keeps the tail running until the last request has ended, then stores the progress of each receiver.
 asio::awaitable<void> PushOut::push() {
-  co_await engine_.run();
+  co_await ((fan_out_.run() && dispatcher_.run()) || wait_until_expired(end_));
+  co_await dispatcher_.lay_down();
+  co_await fan_out_.let_go();
   tail_.stop();
 }
 
@@ -114,7 +122,7 @@ void PushOut::set_fetch_options(FetchOptions options) {
 
 void PushOut::stop() {
   if (std::exchange(stopped_, true)) return;
-  engine_.stop(drain_);
+  stop_pushing(drain_);
   streams_.stop();
   figures_due_.notify();
   topics_due_.notify();
@@ -122,32 +130,14 @@ void PushOut::stop() {
 
 void PushOut::hurry() {
   stop();
-  engine_.stop(Milliseconds(0));
+  stop_pushing(Milliseconds(0));
 }
 
-namespace asio = boost::asio;
-using namespace asio::experimental::awaitable_operators;
-
-PushOutEngine::PushOutEngine(const asio::any_io_executor& executor, const StoreOptions& store, const FeedHomes& homes,
-                             EventTail& tail, Fetcher& fetcher, OutgoingMemory& memory, VerificationLimit& sites,
-                             Metrics& metrics, Log& log, Options options)
-    : store_(store),
-      due_(executor),
-      fan_out_(executor, store_, tail, due_, metrics, {options.token, options.look, options.lead}),
-      dispatcher_(executor, store, {store_, homes, tail, due_, fetcher, memory, sites, metrics, log},
-                  std::move(options)),
-      end_(executor, asio::steady_timer::time_point::max()) {}
-
-void PushOutEngine::stop(Milliseconds grace) {
+/// Running requests may continue for `grace`.
+void PushOut::stop_pushing(Milliseconds grace) {
   fan_out_.stop();
   dispatcher_.stop();
   end_.expires_after(grace);
-}
-
-asio::awaitable<void> PushOutEngine::run() {
-  co_await ((fan_out_.run() && dispatcher_.run()) || wait_until_expired(end_));
-  co_await dispatcher_.lay_down();
-  co_await fan_out_.let_go();
 }
 
 }  // namespace feedmill

@@ -1,4 +1,4 @@
-// Pushes out the events of one store (DESIGN §1): the engine and the public endpoints.
+// Pushes out the events of one store (DESIGN §1): deliveries, the live stream and the public endpoints.
 #pragma once
 
 #include <chrono>
@@ -16,39 +16,13 @@
 
 namespace feedmill {
 
-// Delivers events to webhooks and hub subscribers: finds the receivers of each event, sends requests and stores the
-// progress of each receiver (DESIGN §1, WEBSUB U12–U14). A slow receiver delays neither the others nor fetching.
-
-/// Lives on one loop; all constructor arguments must outlive run().
-class PushOutEngine {
- public:
-  using Options = Dispatcher::Options;
-
-  /// `homes`: the stores of the events' feeds. `memory`: for deliveries.
-  PushOutEngine(const boost::asio::any_io_executor& executor, const StoreOptions& store, const FeedHomes& homes,
-                EventTail& tail, Fetcher& fetcher, OutgoingMemory& memory, VerificationLimit& sites, Metrics& metrics,
-                Log& log, Options options);
-  PushOutEngine(const PushOutEngine&) = delete;
-  PushOutEngine& operator=(const PushOutEngine&) = delete;
-
-  /// Runs until stop(). Running requests may then continue for `grace`; the progress of each receiver is stored at the
-  /// end.
-  boost::asio::awaitable<void> run();
-  void stop(Milliseconds grace);
-
- private:
-  StoreCalls store_;
-  WakeEvent due_;  // notified when subscribers may be due
-  FanOut fan_out_;
-  Dispatcher dispatcher_;
-  boost::asio::steady_timer end_;
-};
-
-/// The engine, the live stream and the public endpoints of one store. Lives on one loop.
+/// Delivers events to webhooks and hub subscribers: finds the receivers of each event, sends requests and stores the
+/// progress of each receiver (DESIGN §1, WEBSUB U12–U14). A slow receiver delays neither the others nor fetching. Also
+/// serves the live stream and the public endpoints of the store. Lives on one loop.
 class PushOut {
  public:
   struct Options {
-    PushOutEngine::Options engine;
+    Dispatcher::Options engine;
     std::optional<Outside::Options> outside;  ///< none: another worker serves the public endpoints
     LiveStreams::Options streams;
     FetchOptions fetch;                ///< how receivers are reached
@@ -85,6 +59,7 @@ class PushOut {
 
  private:
   boost::asio::awaitable<void> push();
+  void stop_pushing(Milliseconds grace);
   boost::asio::awaitable<void> keep_figures();
   boost::asio::awaitable<void> keep_stream_figures();
   boost::asio::awaitable<void> close_ended_topics();
@@ -99,7 +74,11 @@ class PushOut {
   EventTail tail_;
   Fetcher fetcher_;
   VerificationLimit sites_;
-  PushOutEngine engine_;
+  StoreCalls deliveries_;  // the store, over another connection
+  WakeEvent due_;          // notified when subscribers may be due
+  FanOut fan_out_;
+  Dispatcher dispatcher_;
+  boost::asio::steady_timer end_;  // of running requests
   LiveStreams streams_;
   std::optional<Outside> outside_;
   WakeEvent figures_due_, topics_due_;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "storage/records/tokens.hpp"
+#include "worker/base/coroutines.hpp"
 #include "worker/base/redact.hpp"
 #include "worker/egress/web_url.hpp"
 #include "worker/listener/request_head.hpp"
@@ -101,30 +102,21 @@ Milliseconds Sender::wait_for_place(const Subscriber& subscriber) {
 
 /// Slow receivers do not get all slots of a host that others use as well (WEBSUB U14).
 asio::awaitable<Told> Sender::send(const Subscriber& receiver, Fetcher::Outbound outbound) {
-  struct Place {
-    Place(std::map<std::string, Host, std::less<>>& hosts, const std::string& host, bool is_waited_for)
-        : all(hosts), at(hosts.try_emplace(host).first), waited_for(is_waited_for ? 1 : 0) {
-      ++at->second.all;
-      at->second.waited_for += waited_for;
-    }
-    Place(const Place&) = delete;
-    Place& operator=(const Place&) = delete;
-    ~Place() {
-      at->second.waited_for -= waited_for;
-      if (--at->second.all == 0) all.erase(at);
-    }
-    std::map<std::string, Host, std::less<>>& all;
-    std::map<std::string, Host, std::less<>>::iterator at;
-    std::size_t waited_for;
-  };
   if (const Milliseconds wait = wait_for_place(receiver); wait > Milliseconds(0)) {
     Told told;
     told.is = Told::Is::not_asked;
     told.retry_after = wait;
     co_return told;
   }
-  const Place place(under_way_, host_of(receiver.url), !is_prompt(receiver));
-  Host& host = place.at->second;
+  const auto at = under_way_.try_emplace(host_of(receiver.url)).first;
+  Host& host = at->second;
+  const std::size_t waited_for = is_prompt(receiver) ? 0 : 1;
+  ++host.all;
+  host.waited_for += waited_for;
+  const AtExit leave([&] {
+    host.waited_for -= waited_for;
+    if (--host.all == 0) under_way_.erase(at);
+  });
   const auto from = Clock::now();
   outbound.deadline = from + timeout_;
   const HttpResult result = co_await fetcher_.send(std::move(outbound));

@@ -7,6 +7,7 @@
 
 #include <boost/beast/http/field.hpp>
 
+#include "parsers/text/strings.hpp"
 #include "storage/queues/topics.hpp"
 #include "worker/http/http_fields.hpp"
 
@@ -18,7 +19,6 @@ namespace http = boost::beast::http;
 namespace {
 
 constexpr std::size_t page_posts = 50, most_bytes = std::size_t{2} << 20U;
-constexpr std::uint64_t making_cost = 24U << 20U;  // five posts of 2 MiB, twice, and the document
 
 /// The time as IMF-fixdate (RFC 9110 §5.6.7).
 std::string http_date(std::chrono::sys_seconds time) {
@@ -34,9 +34,7 @@ std::string http_date(std::chrono::sys_seconds time) {
 
 bool names_etag(std::string_view if_none_match, std::string_view etag) {
   while (!if_none_match.empty()) {
-    const auto comma = std::min(if_none_match.find(','), if_none_match.size());
-    std::string_view one = trim_field(if_none_match.substr(0, comma));
-    if_none_match.remove_prefix(std::min(comma + 1, if_none_match.size()));
+    std::string_view one = trim_field(take_until(if_none_match, ','));
     if (one == "*") return true;
     if (one.starts_with("W/")) one.remove_prefix(2);  // weak comparison
     if (one == etag) return true;
@@ -91,7 +89,7 @@ asio::awaitable<TopicPages::Found> TopicPages::document_of(TopicTarget target) {
   found.is = Is::no_memory;
   if (!cache_.make_room(most_bytes)) co_return found;
   MemoryBudget::Share making(cache_.memory().budget(), 0);
-  making.hold(making_cost);
+  making.hold(topic_making_cost);
   const auto make = [&](Store& store) -> StoreResult<std::optional<TopicDocument>> {
     const auto topic = Topics(store).find(target.token);
     if (!topic) return topic.error();

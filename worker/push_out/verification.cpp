@@ -1,8 +1,10 @@
-// Asks a callback to confirm its subscription before that takes effect.
+// Asks a callback to confirm its subscription before that takes effect, within the limits of its site and network.
+#include <algorithm>
 #include <utility>
 
 #include "storage/redis/test_point.hpp"
 #include "worker/push_out/dispatcher.hpp"
+#include "worker/push_out/verification_limit.hpp"
 
 namespace feedmill {
 
@@ -12,6 +14,9 @@ using Then = SubscriberSettlement::Then;
 namespace {
 
 constexpr std::uint32_t most_verifications = 3;
+constexpr std::size_t most_failures = 10;
+constexpr std::chrono::seconds between_requests{1}, longest_wait{5};
+constexpr std::chrono::minutes closed{10};
 
 }  // namespace
 
@@ -35,8 +40,7 @@ asio::awaitable<Dispatcher::Turn> Dispatcher::turn_at_site(Served& served, Subsc
     if (wait == Milliseconds(0)) co_return Turn::now;
     sites_.leave(site, VerificationLimit::Outcome::not_asked);
   }
-  end.then = Then::later;
-  end.delay = with_jitter(wait);
+  put_off(end, with_jitter(wait));
   co_return Turn::later;
 }
 
@@ -61,11 +65,7 @@ asio::awaitable<Dispatcher::Next> Dispatcher::confirm(Served& served, Subscriber
     sites_.leave(subscriber.site, outcome);
     networks_.leave(peer.network, outcome);
   }
-  if (told.is == Told::Is::not_asked) {
-    end.then = Then::later;
-    end.delay = place_again(told);
-    co_return Next::settled;
-  }
+  if (told.is == Told::Is::not_asked) co_return put_off(end, place_again(told));
   // If the request changes while we verify, the new one is verified next.
   set(served.changes, "want_was", intent.mode + "\n" + std::to_string(intent.lease.count()) + "\n" + intent.secret);
   // Retry on network errors, 5xx and 429; any other answer is final. A callback that never confirmed gets one request.
@@ -73,9 +73,7 @@ asio::awaitable<Dispatcher::Next> Dispatcher::confirm(Served& served, Subscriber
                        (!limited || !told.sent);
   if (unheard && intent.tries + 1 < most_verifications) {
     set(served.changes, "want_tries", std::to_string(intent.tries + 1));
-    end.then = Then::later;
-    end.delay = with_jitter(std::chrono::seconds(10) * (1 << (2 * intent.tries)));
-    co_return Next::settled;
+    co_return put_off(end, with_jitter(std::chrono::seconds(10) * (1 << (2 * intent.tries))));
   }
   const bool confirmed = told.is == Told::Is::taken;
   metrics_.push_out_verified(confirmed);
@@ -98,6 +96,80 @@ asio::awaitable<Dispatcher::Next> Dispatcher::confirm(Served& served, Subscriber
   }
   subscriber.intent = {};
   co_return Next::more;
+}
+
+// --- limits ----------------------------------------------------------------------------------------------------------
+
+VerificationLimit::Site* VerificationLimit::find(const std::string& site) {
+  const auto found = places_.find(site);
+  if (found == places_.end()) return nullptr;
+  Site& known = *found->second;
+  if (known.failures > 0 && known.until <= Clock::now()) known.failures = 0;
+  return &known;
+}
+
+bool VerificationLimit::may_be_forgotten(const Site& site) const {
+  return site.under_way == 0 && (site.failures < most_failures || site.until <= Clock::now());
+}
+
+bool VerificationLimit::add(const std::string& site, bool confirmed) {
+  if (Site* const known = find(site)) {
+    known->confirmed |= confirmed;
+    return true;
+  }
+  if (sites_.size() >= most_) {
+    const auto goes = std::ranges::find_if(sites_, [this](const Site& one) { return may_be_forgotten(one); });
+    if (goes == sites_.end()) return false;
+    places_.erase(goes->name);
+    sites_.erase(goes);
+  }
+  Site added;
+  added.name = site;
+  added.confirmed = confirmed;
+  places_.emplace(site, sites_.insert(sites_.end(), std::move(added)));
+  return true;
+}
+
+Milliseconds VerificationLimit::closed_for(const std::string& site) {
+  const Site* const known = find(site);
+  if (known == nullptr || is_lifted(*known) || known->failures < most_failures) return Milliseconds(0);
+  return std::chrono::ceil<Milliseconds>(known->until - Clock::now());
+}
+
+Milliseconds VerificationLimit::enter(const std::string& site) {
+  Site* const known = find(site);
+  if (known == nullptr) return longest_wait;
+  const auto now = Clock::now();
+  const bool full = known->failures + known->under_way >= most_failures;
+  if (!is_lifted(*known) && (full || (!known->confirmed && now < known->next))) {
+    ++known->waiting;
+    const auto wait = std::max(known->next - now, Clock::duration(0)) + known->waiting * between_requests;
+    return std::chrono::ceil<Milliseconds>(std::min<Clock::duration>(wait, longest_wait));
+  }
+  ++known->under_way;
+  known->waiting = 0;
+  known->next = now + between_requests;
+  return Milliseconds(0);
+}
+
+void VerificationLimit::leave(const std::string& site, Outcome outcome) {
+  Site* const known = find(site);
+  if (known == nullptr) return;
+  if (known->under_way > 0) --known->under_way;
+  if (outcome == Outcome::confirmed) {
+    known->confirmed = true;
+    if (is_lifted(*known)) known->failures = 0;
+  } else if (outcome == Outcome::failed) {
+    known->confirmed = is_lifted(*known);
+    ++known->failures;
+    known->until = Clock::now() + closed;
+  }
+}
+
+Milliseconds VerificationLimit::enter(const std::string& name, Milliseconds full) {
+  if (!add(name, false)) return full;
+  const Milliseconds closed = closed_for(name);
+  return closed > Milliseconds(0) ? closed : enter(name);
 }
 
 }  // namespace feedmill

@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <cstdio>
+#include <initializer_list>
 #include <set>
-#include <span>
 #include <utility>
 #include <vector>
 
 #include <boost/json.hpp>
+#include <fmt/format.h>
 #include <xxhash.h>
 
 #include "parsers/markup/namespaces.hpp"
@@ -18,6 +18,7 @@
 #include "parsers/text/json_writer.hpp"
 #include "parsers/text/strings.hpp"
 #include "parsers/text/url.hpp"
+#include "storage/records/json_members.hpp"
 #include "worker/words/moments.hpp"
 #include "worker/words/record_text.hpp"
 
@@ -25,7 +26,7 @@ namespace feedmill {
 namespace {
 
 namespace json = boost::json;
-using Pairs = std::span<const std::pair<std::string_view, std::string_view>>;
+using Pairs = std::initializer_list<std::pair<std::string_view, std::string_view>>;
 
 // --- stored fields of a post, for both formats ---
 
@@ -45,19 +46,6 @@ std::vector<json::object> objects_in(const Fields& fields, std::string_view name
     if (one.is_object()) objects.push_back(std::move(one.as_object()));
   }
   return objects;
-}
-
-std::string_view member(const json::object& object, std::string_view name) {
-  const json::value* const value = object.if_contains(name);
-  return value != nullptr && value->is_string() ? std::string_view(value->as_string()) : std::string_view();
-}
-
-std::optional<std::uint64_t> whole_member(const json::object& object, std::string_view name) {
-  const json::value* const value = object.if_contains(name);
-  if (value == nullptr || !value->is_number()) return {};
-  boost::system::error_code not_whole;
-  const auto number = value->to_number<std::uint64_t>(not_whole);
-  return not_whole ? std::optional<std::uint64_t>() : number;
 }
 
 // Converters of untrusted values. They return "" if the formats cannot express the value.
@@ -89,8 +77,7 @@ std::string_view mail_address(std::string_view text) {
 
 /// The name of a link relation, or its URI.
 std::string relation(std::string_view rel) {
-  const auto fits = [](char c) { return is_alnum(c) || std::string_view("-._~!$&'()*+,;=@").find(c) != npos; };
-  return std::ranges::all_of(rel, fits) ? std::string(rel) : address(rel);
+  return has_only_alnum_and(rel, "-._~!$&'()*+,;=@") ? std::string(rel) : address(rel);
 }
 
 std::string last_changed(const RepublishedEntry& entry) {
@@ -104,9 +91,7 @@ std::vector<std::string_view> trail_of(const RepublishedEntry& entry, const Topi
   std::vector<std::string_view> trail;
   std::string_view rest = field_of(entry.fields, "via");
   while (!rest.empty()) {
-    const std::size_t end = std::min(rest.find(' '), rest.size());
-    if (end > 0) trail.push_back(rest.substr(0, end));
-    rest.remove_prefix(std::min(end + 1, rest.size()));
+    if (const std::string_view id = take_until(rest, ' '); !id.empty()) trail.push_back(id);
   }
   trail.push_back(page.store_id);
   return trail;
@@ -156,8 +141,7 @@ class AtomWriter {
     close(name);
   }
   void element(std::string_view name, const TopicText& text) {
-    const std::array<std::pair<std::string_view, std::string_view>, 1> type{{{"type", text.is_html ? "html" : "text"}}};
-    open(name, type);
+    open(name, {{"type", text.is_html ? "html" : "text"}});
     escaped(text.value, false);
     close(name);
   }
@@ -165,9 +149,9 @@ class AtomWriter {
   void link(std::string_view rel, std::string_view href, std::string_view type = {}, std::string_view hreflang = {},
             std::string_view title = {}, std::string_view length = {}) {
     const std::string relates = relation(rel), uri = address(href), media = media_type(type), lang = language(hreflang);
-    const std::array<std::pair<std::string_view, std::string_view>, 6> all{
-        {{"rel", relates}, {"href", uri}, {"type", media}, {"hreflang", lang}, {"title", title}, {"length", length}}};
-    if (!relates.empty() && !uri.empty()) empty("link", all);
+    if (relates.empty() || uri.empty()) return;
+    empty("link",
+          {{"rel", relates}, {"href", uri}, {"type", media}, {"hreflang", lang}, {"title", title}, {"length", length}});
   }
   /// Writes a person; returns false without writing if name, URL and e-mail address are all missing.
   bool person(std::string_view role, std::string_view name, std::string_view url = {}, std::string_view email = {}) {
@@ -227,15 +211,15 @@ void write_source(AtomWriter& xml, const TopicSource& source) {
 void write_enclosure(AtomWriter& xml, const json::object& enclosure) {
   const auto length = whole_member(enclosure, "length");
   const std::string bytes = length ? std::to_string(*length) : "";
-  xml.link("enclosure", member(enclosure, "url"), member(enclosure, "type"), {}, member(enclosure, "title"), bytes);
+  xml.link("enclosure", string_member(enclosure, "url"), string_member(enclosure, "type"), {},
+           string_member(enclosure, "title"), bytes);
 }
 
 void write_entry(AtomWriter& xml, const RepublishedEntry& entry, const TopicPage& page) {
   const Fields& fields = entry.fields;
   const TopicSource& source = page.sources[entry.source];
   const std::string link = address(field_of(fields, "link")), tag = language(field_of(fields, "language"));
-  const std::array<std::pair<std::string_view, std::string_view>, 1> lang{{{"xml:lang", tag}}};
-  xml.open("entry", lang);
+  xml.open("entry", {{"xml:lang", tag}});
   xml.element("id", entry.urn);
   xml.element("title", text_of(fields, "title"));
   xml.element("updated", last_changed(entry));
@@ -244,16 +228,15 @@ void write_entry(AtomWriter& xml, const RepublishedEntry& entry, const TopicPage
   const auto write_people = [&](std::string_view role, std::string_view field) {
     bool any = false;
     for (const json::object& one : objects_in(fields, field))
-      any |= xml.person(role, member(one, "name"), member(one, "uri"), member(one, "email"));
+      any |= xml.person(role, string_member(one, "name"), string_member(one, "uri"), string_member(one, "email"));
     return any;
   };
   if (!write_people("author", "authors")) xml.person("author", field_of(fields, "author"));
   write_people("contributor", "contributors");
   for (const json::object& category : objects_in(fields, "categories")) {
-    const std::string scheme = address(member(category, "scheme"));
-    const std::array<std::pair<std::string_view, std::string_view>, 3> all{
-        {{"term", member(category, "term")}, {"scheme", scheme}, {"label", member(category, "label")}}};
-    if (!is_blank(all[0].second)) xml.empty("category", all);
+    const std::string scheme = address(string_member(category, "scheme"));
+    const std::string_view term = string_member(category, "term"), label = string_member(category, "label");
+    if (!is_blank(term)) xml.empty("category", {{"term", term}, {"scheme", scheme}, {"label", label}});
   }
   xml.link("alternate", link);
   xml.link("via", source.feed_url.empty() ? link : std::string_view(source.feed_url));
@@ -262,10 +245,10 @@ void write_entry(AtomWriter& xml, const RepublishedEntry& entry, const TopicPage
   xml.link("license", field_of(fields, "license"));
   std::set<std::string> pages{" "};  // RFC 4287 §4.1.2: one per type and language; the post's own link has neither
   for (const json::object& one : objects_in(fields, "links")) {
-    const std::string_view named = member(one, "rel"), rel = named.empty() ? "alternate" : named;
-    const std::string_view type = member(one, "type"), hreflang = member(one, "hreflang");
+    const std::string_view named = string_member(one, "rel"), rel = named.empty() ? "alternate" : named;
+    const std::string_view type = string_member(one, "type"), hreflang = string_member(one, "hreflang");
     if (iequals(rel, "alternate") && !pages.insert(media_type(type) + ' ' + language(hreflang)).second) continue;
-    xml.link(rel, member(one, "href"), type, hreflang, member(one, "title"));
+    xml.link(rel, string_member(one, "href"), type, hreflang, string_member(one, "title"));
   }
   if (const auto rights = field_of(fields, "rights"); !rights.empty()) xml.element("rights", rights);
   for (const json::object& enclosure : objects_in(fields, "enclosures")) write_enclosure(xml, enclosure);
@@ -282,9 +265,8 @@ std::string atom(const TopicPage& page, const TopicLinks& links) {
   std::string body = "<?xml version=\"1.0\" encoding=\"utf-8\"?>\n";
   AtomWriter xml(body);
   const std::string tag = language(page.language), logo = address(page.image);
-  const std::array<std::pair<std::string_view, std::string_view>, 3> declared{
-      {{"xmlns", "http://www.w3.org/2005/Atom"}, {"xmlns:feedmill", feedmill_namespace}, {"xml:lang", tag}}};
-  xml.open("feed", declared);
+  xml.open("feed",
+           {{"xmlns", "http://www.w3.org/2005/Atom"}, {"xmlns:feedmill", feedmill_namespace}, {"xml:lang", tag}});
   body += '\n';
   xml.element("id", page.id);
   xml.element("title", page.title);
@@ -330,7 +312,8 @@ void put_authors(JsonWriter& out, const Fields& fields) {
     out.end_object();
   };
   for (const json::object& one : objects_in(fields, "authors"))
-    add(member(one, "name"), member(one, "uri"), member(one, "email"), member(one, "avatar"));
+    add(string_member(one, "name"), string_member(one, "uri"), string_member(one, "email"),
+        string_member(one, "avatar"));
   if (!any) add(field_of(fields, "author"), {}, {}, {});
   if (any) out.end_array();
 }
@@ -340,7 +323,7 @@ void put_tags(JsonWriter& out, const Fields& fields) {
   if (categories.empty()) return;
   out.begin_array("tags");
   for (const json::object& category : categories) {
-    const std::string_view term = member(category, "term"), label = member(category, "label");
+    const std::string_view term = string_member(category, "term"), label = string_member(category, "label");
     if (const std::string_view tag = is_blank(term) ? label : term; !is_blank(tag)) out.string(tag);
   }
   out.end_array();
@@ -351,12 +334,13 @@ void put_attachments(JsonWriter& out, const Fields& fields) {
   if (enclosures.empty()) return;
   out.begin_array("attachments");
   for (const json::object& enclosure : enclosures) {
-    const std::string url = address(member(enclosure, "url")), type = media_type(member(enclosure, "type"));
+    const std::string url = address(string_member(enclosure, "url")),
+                      type = media_type(string_member(enclosure, "type"));
     if (url.empty()) continue;
     out.begin_object();
     out.string("url", url);
     out.string("mime_type", type.empty() ? "application/octet-stream" : type);  // required by the format
-    if (const std::string_view title = member(enclosure, "title"); !is_blank(title)) out.string("title", title);
+    if (const std::string_view title = string_member(enclosure, "title"); !is_blank(title)) out.string("title", title);
     if (const auto length = whole_member(enclosure, "length")) out.number("size_in_bytes", *length);
     const json::value* const duration = enclosure.if_contains("duration");
     if (duration != nullptr && duration->is_number() && duration->to_number<double>() >= 0)
@@ -448,10 +432,7 @@ std::size_t post_bytes(const RepublishedEntry& entry, const TopicPage& page, Top
 
 std::string etag_of(std::string_view body) {
   const XXH128_hash_t hash = XXH3_128bits(body.data(), body.size());
-  char text[35];
-  std::snprintf(text, sizeof text, "\"%016llx%016llx\"", static_cast<unsigned long long>(hash.high64),
-                static_cast<unsigned long long>(hash.low64));
-  return text;
+  return fmt::format("\"{:016x}{:016x}\"", hash.high64, hash.low64);
 }
 
 }  // namespace

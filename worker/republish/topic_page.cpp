@@ -79,7 +79,7 @@ std::string name_of(const Topic& topic) {
 
 TopicSource source_of(const FeedRecord& feed, const std::string& store_id) {
   TopicSource source;
-  if (redact(feed.feed_url) == feed.feed_url) source.feed_url = feed.feed_url;
+  if (!has_secret(feed.feed_url)) source.feed_url = feed.feed_url;
   source.id = urn_of(store_id, name_of({TopicKind::feed, feed.feed_url}));
   source.title = text_of(feed.feed, "title", limits::title);
   if (trim(source.title.plain()).empty()) source.title = {redact(feed.feed_url), false};
@@ -324,10 +324,6 @@ StoreResult<std::optional<TopicPage>> read_topic_entries(Store& store, const Top
 }
 
 namespace {
-
-bool has_secret(const std::string& url) {
-  return redact(url) != url;
-}
 
 /// Why the feed is not public; "" if anyone could have fetched it.
 std::string_view why_private(const std::string& feed_url, const FeedState& state, const FeedSettings& settings) {

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
@@ -19,6 +20,9 @@
 namespace feedmill {
 
 enum class TopicFormat { atom, json };
+
+/// Memory for making a document: five posts of 2 MiB, twice, and the document.
+inline constexpr std::uint64_t topic_making_cost = 24U << 20U;
 
 /// Size limit of the document rendered from a page.
 struct DocumentBound {

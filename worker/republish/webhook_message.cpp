@@ -16,6 +16,7 @@
 
 #include "parsers/text/date.hpp"
 #include "parsers/text/json_writer.hpp"
+#include "parsers/text/strings.hpp"
 #include "storage/records/tokens.hpp"
 
 namespace feedmill {
@@ -102,22 +103,10 @@ constexpr std::size_t least_shared = 24, most_shared = 64;  // Standard Webhooks
 constexpr std::size_t seed_size = 32, public_size = 32, signature_size = 64;
 
 /// Bytes that the destructor wipes.
-class Bytes {
- public:
-  explicit Bytes(std::size_t size) : bytes_(size) {}
-  ~Bytes() { OPENSSL_cleanse(bytes_.data(), bytes_.size()); }
+struct Bytes : std::vector<unsigned char> {
+  explicit Bytes(std::size_t size) : vector(size) {}
   Bytes(Bytes&&) = default;
-  Bytes& operator=(Bytes&&) = delete;
-  Bytes(const Bytes&) = delete;
-  Bytes& operator=(const Bytes&) = delete;
-
-  unsigned char* data() { return bytes_.data(); }
-  std::size_t size() const { return bytes_.size(); }
-  void shrink(std::size_t size) { bytes_.resize(size); }
-  std::span<const unsigned char> span() const { return bytes_; }
-
- private:
-  std::vector<unsigned char> bytes_;
+  ~Bytes() { OPENSSL_cleanse(data(), size()); }
 };
 
 std::string base64(std::span<const unsigned char> bytes) {
@@ -134,19 +123,16 @@ std::optional<Bytes> read_base64(std::string_view text) {
   if (text.empty() || text.size() > longest || text.size() % 4 != 0) return std::nullopt;
   const std::size_t end = text.find('=');
   const std::size_t padding = end == std::string_view::npos ? 0 : text.size() - end;
-  const auto is_digit = [](char c) {
-    return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '+' || c == '/';
-  };
   const std::string_view digits = text.substr(0, text.size() - padding);
   const std::string_view tail = text.substr(text.size() - padding);
-  if (padding > 2 || !std::ranges::all_of(digits, is_digit) || tail != std::string_view("==").substr(0, padding)) {
+  if (padding > 2 || !has_only_alnum_and(digits, "+/") || tail != std::string_view("==").substr(0, padding)) {
     return std::nullopt;
   }
   Bytes bytes(text.size() / 4 * 3);
   const int size =
       EVP_DecodeBlock(bytes.data(), reinterpret_cast<const unsigned char*>(text.data()), static_cast<int>(text.size()));
   if (size < 0) return std::nullopt;
-  bytes.shrink(static_cast<std::size_t>(size) - padding);
+  bytes.resize(static_cast<std::size_t>(size) - padding);
   return bytes;
 }
 
@@ -165,7 +151,7 @@ Key read_signing_key(std::string_view secret) {
   if (!secret.starts_with(signing_prefix)) return none;
   const auto bytes = read_base64(secret.substr(signing_prefix.size()));
   if (!bytes || (bytes->size() != seed_size && bytes->size() != seed_size + public_size)) return none;
-  const auto seed = bytes->span().first(seed_size), written = bytes->span().subspan(seed_size);
+  const std::span<const unsigned char> all(*bytes), seed = all.first(seed_size), written = all.subspan(seed_size);
   Key key(EVP_PKEY_new_raw_private_key(EVP_PKEY_ED25519, nullptr, seed.data(), seed.size()), EVP_PKEY_free);
   if (!key) throw std::runtime_error("no ed25519 to be had");
   if (!written.empty() && !std::ranges::equal(written, public_part(key.get()))) return none;
@@ -185,7 +171,7 @@ std::string with_random_bytes(std::string_view prefix) {
   if (RAND_priv_bytes(bytes.data(), static_cast<int>(bytes.size())) != 1) {
     throw std::runtime_error("no random numbers to be had");
   }
-  return std::string(prefix) + base64(bytes.span());
+  return std::string(prefix) + base64(bytes);
 }
 
 std::string sign(EVP_PKEY* key, std::string_view content) {
@@ -221,7 +207,7 @@ std::string signature_by(std::string_view secret, std::string_view content) {
   if (!shared) return {};
   std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
   unsigned size = 0;
-  if (HMAC(EVP_sha256(), shared->span().data(), static_cast<int>(shared->size()),
+  if (HMAC(EVP_sha256(), shared->data(), static_cast<int>(shared->size()),
            reinterpret_cast<const unsigned char*>(content.data()), content.size(), digest.data(), &size) == nullptr) {
     throw std::runtime_error("no HMAC-SHA256 to be had");
   }

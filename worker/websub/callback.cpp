@@ -61,19 +61,12 @@ std::optional<Verification> read_verification(std::string_view query) {
                         Parameter{"hub.lease_seconds", &read.lease_seconds}, Parameter{"hub.reason", &read.reason}};
   for (std::size_t count = 0; !query.empty(); ++count) {
     if (count == most_parameters) return {};
-    const auto end = std::min(query.find('&'), query.size());
-    const std::string_view pair = query.substr(0, end);
-    query.remove_prefix(std::min(end + 1, query.size()));
-    const auto equals = std::min(pair.find('='), pair.size());
-    const std::optional<std::string> name = percent_decoded(pair.substr(0, equals), Plus::space);
-    if (!name) return {};
-    const auto known = std::ranges::find(parameters, *name, &Parameter::name);
+    FormPair pair = take_pair(query);
+    if (!pair.name) return {};
+    const auto known = std::ranges::find(parameters, *pair.name, &Parameter::name);
     if (known == parameters.end()) continue;
-    if (known->seen) return {};
-    known->seen = true;
-    auto value = percent_decoded(pair.substr(std::min(equals + 1, pair.size())), Plus::space);
-    if (!value) return {};
-    *known->value = std::move(*value);
+    if (std::exchange(known->seen, true) || !pair.value) return {};
+    *known->value = std::move(*pair.value);
   }
   if (read.topic.empty()) return {};
   if (read.mode == "denied") return read;

@@ -9,6 +9,7 @@
 
 #include "parsers/text/strings.hpp"
 #include "storage/redis/test_point.hpp"
+#include "worker/base/coroutines.hpp"
 #include "worker/http/content_coding.hpp"
 #include "worker/websub/push_policy.hpp"
 #include "worker/websub/signature.hpp"
@@ -64,20 +65,12 @@ asio::awaitable<HttpReply> Callbacks::verify(CallbackTarget target) {
   question.renew = lease.renew;
   if (asked->mode == "denied") {
     const auto known = co_await parts_.store.find(question.hash);
-    way_.note(known.has_value());
-    if (!known) {
-      parts_.metrics.store_error(known.error());
-      co_return try_later("30");
-    }
+    if (!has_come(known)) co_return try_later("30");
     question.note = reason_of_hub(asked->reason, known->value_or(PushRecord()));
   }
   const auto ask = [&](Store& store) { return Pushes(store).answer(question); };
   const StoreResult<PushAnswer> answered = co_await parts_.store.call(ask);
-  way_.note(answered.has_value());
-  if (!answered) {
-    parts_.metrics.store_error(answered.error());
-    co_return try_later("30");
-  }
+  if (!has_come(answered)) co_return try_later("30");
   parts_.metrics.push_verification(answered->has_value());
   if (!*answered) co_return not_found();
   test_point("S14");
@@ -97,11 +90,7 @@ asio::awaitable<HttpReply> Callbacks::deliver(Visit& visit, const CallbackTarget
   }
   std::string hash = hash_of_token(target.token);
   const StoreResult<std::optional<PushRecord>> record = co_await parts_.store.find(std::move(hash));
-  way_.note(record.has_value());
-  if (!record) {
-    parts_.metrics.store_error(record.error());
-    co_return try_later("30");
-  }
+  if (!has_come(record)) co_return try_later("30");
   const bool ours = *record && equal_secrets((*record)->token, target.token) && (*record)->state != "pending";
   if (!ours || (*record)->state == "retired") {
     parts_.metrics.push_delivery(Delivery::unknown);
@@ -114,21 +103,14 @@ asio::awaitable<HttpReply> Callbacks::deliver(Visit& visit, const CallbackTarget
   // Size limits and the memory budget apply; incomplete bodies may use a quarter of the budget (SECURITY W1, M4).
   auto memory = std::make_unique<MemoryBudget::Share>(parts_.memory, 0);
   MemoryBudget::Share& share = *memory;
-  struct Receiving {
-    explicit Receiving(std::uint64_t& of_all) : all(of_all) {}
-    ~Receiving() { all -= mine; }
-    Receiving(const Receiving&) = delete;
-    Receiving& operator=(const Receiving&) = delete;
-
-    std::uint64_t& all;
-    std::uint64_t mine = 0;
-  } receiving(receiving_);
+  std::uint64_t mine = 0;
+  const AtExit leave([&] { receiving_ -= mine; });
   const std::function<bool(std::uint64_t)> may_hold = [&](std::uint64_t bytes) {
     const bool is_reserved = 2 * bytes <= share.held();
-    if (!is_reserved && receiving.all - receiving.mine + 2 * bytes > parts_.memory.total() / 4) return false;
+    if (!is_reserved && receiving_ - mine + 2 * bytes > parts_.memory.total() / 4) return false;
     const bool is_covered = share.cover(bytes);
-    receiving.all += share.held() - receiving.mine;
-    receiving.mine = share.held();
+    receiving_ += share.held() - mine;
+    mine = share.held();
     return is_covered;
   };
   auto refusal = co_await visit.read_body(may_hold);
@@ -159,11 +141,7 @@ asio::awaitable<HttpReply> Callbacks::accept(Visit& visit, const PushRecord& rec
                                                                : PushNote::Kind::thin};
   test_point("S13");
   const StoreResult<PushNoted> noted = co_await parts_.store.note(std::move(note));
-  way_.note(noted.has_value());
-  if (!noted) {
-    parts_.metrics.store_error(noted.error());
-    co_return try_later("30");
-  }
+  if (!has_come(noted)) co_return try_later("30");
   if (noted->result != PushNoted::Result::noted) {
     parts_.metrics.push_delivery(Delivery::unknown);
     co_return noted->result == PushNoted::Result::retired ? http_reply(http::status::gone) : not_found();
@@ -193,9 +171,6 @@ asio::awaitable<void> Callbacks::tell(PushNews news) {
   const StoreResult<void> told = co_await parts_.store.call(add);
   if (!told) parts_.metrics.store_error(told.error());
 }
-
-namespace asio = boost::asio;
-namespace http = boost::beast::http;
 
 boost::system::result<std::unique_ptr<CallbackListener>, ListenError> CallbackListener::open(
     const asio::any_io_executor& executor, const Options& options, Parts parts) {

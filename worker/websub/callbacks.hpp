@@ -48,6 +48,13 @@ class Callbacks {
   boost::asio::awaitable<HttpReply> accept(Visit& visit, const PushRecord& record,
                                            std::unique_ptr<MemoryBudget::Share> memory);
   boost::asio::awaitable<void> tell(PushNews news);
+  /// Whether the store has answered; notes and counts it if not.
+  template <class Value>
+  bool has_come(const StoreResult<Value>& answer) {
+    way_.note(answer.has_value());
+    if (!answer) parts_.metrics.store_error(answer.error());
+    return answer.has_value();
+  }
 
   Parts parts_;
   WayToStore way_;

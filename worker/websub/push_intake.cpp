@@ -127,18 +127,8 @@ asio::awaitable<void> PushIntake::write(const Claim& claim, Pushed& pushed) {
   if (!written) co_return;
   metrics_.pushed(report);
   if (options_.tell) options_.tell(report);
-  co_await tell_turn(report, claim.now);
-}
-
-/// Reports a change in the state of the feed's subscription, if any.
-asio::awaitable<void> PushIntake::tell_turn(const Report& report, Milliseconds now) {
-  const PushNews news = push_news(report);
-  note_turn(log_, metrics_, news);
-  const std::vector<Notice> notices = turn_notices(news, now);
-  if (notices.empty()) co_return;
-  const auto tell = [&](Store& store) { return Notifications(store).add(notices); };
-  const StoreResult<void> told = co_await pushes_.call(tell);
-  if (!told) metrics_.store_error(told.error());
+  PushNews news = push_news(report);
+  co_await pushes_.tell(log_, metrics_, std::move(news), claim.now);
 }
 
 asio::awaitable<void> PushIntake::give_back(const Claim& claim) {
@@ -152,8 +142,6 @@ asio::awaitable<void> PushIntake::fetch_instead(const std::string& hash) {
   const StoreResult<PushNoted> noted = co_await pushes_.note(std::move(hint));
   if (!noted) metrics_.store_error(noted.error());
 }
-
-namespace asio = boost::asio;
 
 namespace {
 

@@ -23,7 +23,6 @@
 #include "worker/ingest/reading_threads.hpp"
 #include "worker/ingest/refresh.hpp"
 #include "worker/observe/metrics.hpp"
-#include "worker/observe/notices.hpp"
 #include "worker/websub/push_store.hpp"
 
 namespace feedmill {
@@ -92,7 +91,6 @@ class PushIntake {
   std::deque<Pushed>::iterator next();
   boost::asio::awaitable<void> handle(Pushed& pushed);
   boost::asio::awaitable<void> write(const Claim& claim, Pushed& pushed);
-  boost::asio::awaitable<void> tell_turn(const Report& report, Milliseconds now);
   boost::asio::awaitable<void> give_back(const Claim& claim);
   boost::asio::awaitable<void> fetch_instead(const std::string& hash);
 

@@ -1,6 +1,7 @@
 #include "worker/websub/push_store.hpp"
 
 #include <limits>
+#include <vector>
 
 namespace feedmill {
 
@@ -17,6 +18,15 @@ asio::awaitable<StoreResult<std::optional<PushRecord>>> PushStore::find(std::str
 
 asio::awaitable<StoreResult<PushNoted>> PushStore::note(PushNote note) {
   return requests_.ask<StoreResult<PushNoted>>(std::move(note));
+}
+
+asio::awaitable<void> PushStore::tell(Log& log, Metrics& metrics, PushNews news, Milliseconds now) {
+  note_turn(log, metrics, news);
+  const std::vector<Notice> notices = turn_notices(news, now);
+  if (notices.empty()) co_return;
+  const auto add = [&](Store& store) { return Notifications(store).add(notices); };
+  const StoreResult<void> told = co_await call(add);
+  if (!told) metrics.store_error(told.error());
 }
 
 asio::awaitable<void> PushStore::exchange(const Requests::Batch& batch) {

@@ -10,6 +10,7 @@
 #include <boost/asio/awaitable.hpp>
 
 #include "storage/queues/pushes.hpp"
+#include "worker/observe/notices.hpp"
 #include "worker/store/batches.hpp"
 #include "worker/store/store_calls.hpp"
 
@@ -25,6 +26,8 @@ class PushStore : public StoreCalls {
   boost::asio::awaitable<StoreResult<std::optional<PushRecord>>> find(std::string hash);
   /// Records a delivery; batched with concurrent calls of find() and note() into one round trip.
   boost::asio::awaitable<StoreResult<PushNoted>> note(PushNote note);
+  /// Logs and counts a change of a subscription's state, and stores its notices. `now`: Redis' time.
+  boost::asio::awaitable<void> tell(Log& log, Metrics& metrics, PushNews news, Milliseconds now);
 
  private:
   using Requests =

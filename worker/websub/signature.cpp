@@ -8,6 +8,8 @@
 #include <openssl/hmac.h>
 #include <openssl/rand.h>
 
+#include "parsers/text/strings.hpp"
+
 namespace feedmill {
 namespace {
 
@@ -22,29 +24,27 @@ std::string hex_of(std::span<const unsigned char> bytes) {
   return hex;
 }
 
-int digit(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
-}
-
 /// False unless `hex` has exactly two digits for each byte of `into`.
 bool read_hex(std::string_view hex, std::span<unsigned char> into) {
   if (hex.size() != 2 * into.size()) return false;
   for (std::size_t i = 0; i < into.size(); ++i) {
-    const int high = digit(hex[2 * i]), low = digit(hex[2 * i + 1]);
+    const int high = hex_value(hex[2 * i]), low = hex_value(hex[2 * i + 1]);
     if (high < 0 || low < 0) return false;
     into[i] = static_cast<unsigned char>(high * 16 + low);
   }
   return true;
 }
 
-template <std::size_t N>
-std::array<unsigned char, N> random_bytes() {
-  std::array<unsigned char, N> bytes{};
-  if (RAND_bytes(bytes.data(), static_cast<int>(N)) != 1) throw std::runtime_error("no random numbers available");
-  return bytes;
+using Digest = std::array<unsigned char, EVP_MAX_MD_SIZE>;
+
+/// The HMAC of `body`, in `digest`; empty if the method is not available.
+std::span<const unsigned char> hmac(const EVP_MD* method, std::string_view secret, std::string_view body,
+                                    Digest& digest) {
+  unsigned size = 0;
+  const bool made =
+      HMAC(method, secret.data(), static_cast<int>(secret.size()), reinterpret_cast<const unsigned char*>(body.data()),
+           body.size(), digest.data(), &size) != nullptr;
+  return std::span(digest).first(made ? size : 0);
 }
 
 struct Method {
@@ -64,33 +64,30 @@ Signed check_signature(std::span<const std::string_view> headers, std::string_vi
   if (equals == std::string_view::npos) return Signed::bad;
   for (const Method& method : methods) {
     if (header.substr(0, equals) != method.name) continue;
-    std::array<unsigned char, EVP_MAX_MD_SIZE> claimed{}, digest{};
-    unsigned size = 0;
-    const unsigned char* const made =
-        HMAC(method.digest(), secret.data(), static_cast<int>(secret.size()),
-             reinterpret_cast<const unsigned char*>(body.data()), body.size(), digest.data(), &size);
-    if (made == nullptr || !read_hex(header.substr(equals + 1), std::span(claimed).first(size))) return Signed::bad;
-    return CRYPTO_memcmp(claimed.data(), digest.data(), size) == 0 ? method.strength : Signed::bad;
+    Digest claimed{}, digest{};
+    const auto made = hmac(method.digest(), secret, body, digest);
+    if (made.empty() || !read_hex(header.substr(equals + 1), std::span(claimed).first(made.size()))) return Signed::bad;
+    return CRYPTO_memcmp(claimed.data(), made.data(), made.size()) == 0 ? method.strength : Signed::bad;
   }
   return Signed::bad;
 }
 
 std::string hub_signature(std::string_view secret, std::string_view body) {
-  std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
-  unsigned size = 0;
-  if (HMAC(EVP_sha256(), secret.data(), static_cast<int>(secret.size()),
-           reinterpret_cast<const unsigned char*>(body.data()), body.size(), digest.data(), &size) == nullptr) {
-    throw std::runtime_error("no SHA-256 available");
-  }
-  return "sha256=" + hex_of(std::span(digest).first(size));
+  Digest digest{};
+  const auto made = hmac(EVP_sha256(), secret, body, digest);
+  if (made.empty()) throw std::runtime_error("no SHA-256 available");
+  return "sha256=" + hex_of(made);
 }
 
 std::string random_secret() {
-  return hex_of(random_bytes<32>());
+  std::array<unsigned char, 32> bytes{};
+  if (RAND_bytes(bytes.data(), static_cast<int>(bytes.size())) != 1)
+    throw std::runtime_error("no random numbers available");
+  return hex_of(bytes);
 }
 
 std::string hash_of_token(std::string_view token) {
-  std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
+  Digest digest{};
   unsigned size = 0;
   if (EVP_Digest(token.data(), token.size(), digest.data(), &size, EVP_sha256(), nullptr) != 1) {
     throw std::runtime_error("no SHA-256 available");

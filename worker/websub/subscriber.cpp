@@ -58,22 +58,6 @@ std::chrono::sys_seconds now_in_seconds() {
 
 }  // namespace
 
-/// Occupies one request slot of a domain while it exists.
-class HubClient::Place {
- public:
-  Place(HubClient& of, std::string domain) : of_(of), domain_(std::move(domain)) { ++of_.domains_[domain_].under_way; }
-  ~Place() {
-    const auto found = of_.domains_.find(domain_);
-    if (--found->second.under_way == 0) of_.domains_.erase(found);
-  }
-  Place(const Place&) = delete;
-  Place& operator=(const Place&) = delete;
-
- private:
-  HubClient& of_;
-  std::string domain_;
-};
-
 HubClient::HubClient(const asio::any_io_executor& executor, Fetcher& fetcher, PushStore& store, StorePool& partitions,
                      Metrics& metrics, Log& log, Options options)
     : fetcher_(fetcher),
@@ -170,7 +154,10 @@ asio::awaitable<void> HubClient::take_step(const PushTask& task, const PushStep&
         settlement.turn = host;
         break;
       }
-      const Place place(*this, domain);
+      ++domains_[domain].under_way;
+      const AtExit leave([&] {
+        if (--domains_[domain].under_way == 0) domains_.erase(domain);
+      });
       if (step.what == PushStep::Do::subscribe)
         co_await subscribe(task, step, now);
       else
@@ -247,7 +234,7 @@ asio::awaitable<void> HubClient::subscribe(const PushTask& task, const PushStep&
     }
     if (!*begun) co_return;
     PushNews news{task.feed_url, (*begun)->from, (*begun)->to, "asks " + host_of(record.hub), record.hub, false};
-    co_await tell(std::move(news), now);
+    co_await store_.tell(log_, metrics_, std::move(news), now);
     const Reply reply = co_await ask(task, record, "subscribe", deadline);
     if (reply.no_server && is_https(record.hub_url) && !is_https(step.hub)) {
       if (only_http_.size() >= most_hubs_remembered) only_http_.clear();
@@ -373,16 +360,7 @@ asio::awaitable<void> HubClient::settle(const PushTask& task, PushSettlement set
   if (task.feed_url.empty()) co_return;
   PushNews news{task.feed_url,       done->from, done->to, settlement.note, task.state.push.standing.hub,
                 done->hub_in_trouble};
-  co_await tell(std::move(news), now);
-}
-
-asio::awaitable<void> HubClient::tell(PushNews news, Milliseconds now) {
-  note_turn(log_, metrics_, news);
-  const std::vector<Notice> notices = turn_notices(news, now);
-  if (notices.empty()) co_return;
-  const auto add = [&](Store& store) { return Notifications(store).add(notices); };
-  const StoreResult<void> told = co_await store_.call(add);
-  if (!told) metrics_.store_error(told.error());
+  co_await store_.tell(log_, metrics_, std::move(news), now);
 }
 
 }  // namespace feedmill

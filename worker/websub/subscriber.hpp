@@ -16,7 +16,6 @@
 #include "worker/base/log.hpp"
 #include "worker/http/fetch.hpp"
 #include "worker/observe/metrics.hpp"
-#include "worker/observe/notices.hpp"
 #include "worker/store/store_pool.hpp"
 #include "worker/websub/push_policy.hpp"
 #include "worker/websub/push_store.hpp"
@@ -74,7 +73,6 @@ class HubClient {
     std::size_t under_way = 0;
     Clock::time_point tail;  ///< the start time given to the last waiter
   };
-  class Place;
 
   boost::asio::awaitable<void> look_after_all();
   boost::asio::awaitable<DueLanes<Given>::Taken> take_tasks(std::size_t room);
@@ -85,7 +83,6 @@ class HubClient {
   boost::asio::awaitable<Reply> ask(const PushTask& task, const PushRecord& record, std::string mode,
                                     Clock::time_point deadline);
   boost::asio::awaitable<void> settle(const PushTask& task, PushSettlement settlement, Milliseconds now);
-  boost::asio::awaitable<void> tell(PushNews news, Milliseconds now);
   std::optional<unsigned> other_home_of(std::string_view hub_host) const;
   boost::asio::awaitable<void> end_turn(unsigned home, std::string host, std::string member);
   Milliseconds wait_for_domain(const std::string& name);

@@ -1,13 +1,12 @@
 // Which subscribers an event concerns, when a receiver is retried, and how its intent is verified (WEBSUB U4, U12,
 // U14).
-#include "worker/push_out/concerned.hpp"
-
 #include <chrono>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "worker/push_out/dispatcher.hpp"
+#include "worker/push_out/fan_out.hpp"
 #include "worker/push_out/sender.hpp"
 
 namespace feedmill::concerned_test {

@@ -13,7 +13,7 @@ using testing::IsEmpty;
 
 LiveRequest read(std::string_view query, std::string_view header = "") {
   const auto request = read_live_request(query, header);
-  EXPECT_TRUE(request) << query << ": " << request.error().detail;
+  EXPECT_TRUE(request) << query << ": " << request.error();
   return request ? *request : LiveRequest();
 }
 
@@ -54,7 +54,7 @@ class WrongLiveRequests : public testing::TestWithParam<WrongCase> {};
 TEST_P(WrongLiveRequests, AreRejectedWithAReason) {
   const auto request = read_live_request(GetParam().query, GetParam().header);
   ASSERT_FALSE(request);
-  EXPECT_THAT(request.error().detail, HasSubstr(GetParam().said));
+  EXPECT_THAT(request.error(), HasSubstr(GetParam().said));
 }
 INSTANTIATE_TEST_SUITE_P(
     All, WrongLiveRequests,
