@@ -258,7 +258,7 @@ bool is_nat64_prefix(std::string_view text) {
   return bits == "32" || bits == "40" || bits == "48" || bits == "56" || bits == "64" || bits == "96";
 }
 
-/// The problem with the first of `items` that is not valid; "" if all are. `expected`: what they should be.
+/// The problem with the first invalid item and its expected form; "" if all items are valid.
 template <class Valid>
 std::string objection_to_first(const std::vector<std::string>& items, Valid valid, std::string_view expected) {
   const auto found = std::ranges::find_if_not(items, valid);
