@@ -44,7 +44,7 @@ LABEL org.opencontainers.image.title="feedmill" \
       org.opencontainers.image.description="Asynchronous feed ingestion into Redis" \
       org.opencontainers.image.licenses="Apache-2.0" \
       org.opencontainers.image.documentation="/usr/share/doc/feedmill"
-ENV FEEDMILL_DATA_DIR=/var/lib/feedmill RUNTIME_DIRECTORY=/run/feedmill
+ENV FEEDMILL_STORE_DATA_DIR=/var/lib/feedmill RUNTIME_DIRECTORY=/run/feedmill
 VOLUME /var/lib/feedmill
 EXPOSE 9810 9811
 USER 65532

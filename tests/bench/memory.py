@@ -161,8 +161,8 @@ def measure(feedmill, documents, arguments):
         urls = pathlib.Path(directory, "urls")
         urls.write_text("".join(f"http://h{i}.localhost:{publisher.server_port}{path}\n" for i, path in enumerate(documents)))
         environment = {**os.environ, "FEEDMILL_REDIS_URL": f"unix://{server.path}", "HOME": directory,
-                       "FEEDMILL_EGRESS_ALLOW": "127.0.0.0/8:1024-65535", "FEEDMILL_IMPORT_RATE": "0",
-                       "FEEDMILL_HOST_SPACING": "0ms", "FEEDMILL_ADMIN_LISTEN": "off", "FEEDMILL_DELIVER": "false"}
+                       "FEEDMILL_EGRESS_ALLOW": "127.0.0.0/8:1024-65535", "FEEDMILL_SCHEDULE_IMPORT_RATE": "0",
+                       "FEEDMILL_HOST_SPACING": "0ms", "FEEDMILL_ADMIN_LISTEN": "off", "FEEDMILL_WORKER_DELIVER": "false"}
 
         def call(*words):
             return subprocess.run([feedmill, *words], env=environment, check=False, capture_output=True, text=True)

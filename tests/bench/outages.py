@@ -55,8 +55,8 @@ class Fleet(scale.Deployment):
             node.client.config_set("cluster-node-timeout", 2000)
             node.client.config_set("cluster-require-full-coverage", "no")
         self.urls = [f"http://127.3.0.{i % 40 + 1}:{server.port}/other/{i}" for i in range(80 if scale.tiny else 400)]
-        self.first.environment.update(dict.fromkeys(("FEEDMILL_MIN_FLOOR", "FEEDMILL_FLOOR", "FEEDMILL_CEILING"), "1s"))
-        self.first.environment["FEEDMILL_CATCH_UP_RATE"] = "1000"
+        self.first.environment.update(dict.fromkeys(("FEEDMILL_SCHEDULE_MIN_FLOOR", "FEEDMILL_SCHEDULE_FLOOR", "FEEDMILL_SCHEDULE_CEILING"), "1s"))
+        self.first.environment["FEEDMILL_SCHEDULE_CATCH_UP_RATE"] = "1000"
         self.first.verb("import", self.first.write_list(self.urls))
         Origin.polls.clear()
         self.begun = time.monotonic()

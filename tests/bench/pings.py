@@ -148,7 +148,7 @@ def measure(primaries, ms, pings):
         port = scale.free_port()
         deployment.first.environment.update(
             FEEDMILL_WEBSUB_LISTEN=f"127.0.0.1:{port}", FEEDMILL_WEBSUB_PUBLIC_URL=f"http://127.0.0.1:{port}",
-            FEEDMILL_MIN_FLOOR="1s", FEEDMILL_FLOOR="1s", FEEDMILL_WEBSUB_ALLOW_HTTP="true", FEEDMILL_WEBSUB_HUB_SPACING="0ms", FEEDMILL_WEBSUB_HUB_CONCURRENCY="64")
+            FEEDMILL_SCHEDULE_MIN_FLOOR="1s", FEEDMILL_SCHEDULE_FLOOR="1s", FEEDMILL_WEBSUB_ALLOW_HTTP="true", FEEDMILL_WEBSUB_HUB_SPACING="0ms", FEEDMILL_WEBSUB_HUB_CONCURRENCY="64")
         away(deployment, ms)
         deployment.first.verb("add", *topics, "--channel", "anna/news")
         deployment.start()

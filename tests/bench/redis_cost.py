@@ -119,9 +119,9 @@ def instructions(feedmill, feeds, arguments):
         with memory.Server(directory, ["--hz", "1", *arguments], valgrind) as server:
             publisher = memory.Publisher(documents)
             environment = {**os.environ, "FEEDMILL_REDIS_URL": f"unix://{server.path}", "HOME": directory,
-                           "FEEDMILL_EGRESS_ALLOW": "127.0.0.0/8:1024-65535", "FEEDMILL_IMPORT_RATE": "0",
-                           "FEEDMILL_HOST_SPACING": "0ms", "FEEDMILL_ADMIN_LISTEN": "off", "FEEDMILL_DELIVER": "false",
-                           "FEEDMILL_LANES": "64", "FEEDMILL_CATCH_UP_RATE": "0"}
+                           "FEEDMILL_EGRESS_ALLOW": "127.0.0.0/8:1024-65535", "FEEDMILL_SCHEDULE_IMPORT_RATE": "0",
+                           "FEEDMILL_HOST_SPACING": "0ms", "FEEDMILL_ADMIN_LISTEN": "off", "FEEDMILL_WORKER_DELIVER": "false",
+                           "FEEDMILL_WORKER_LANES": "64", "FEEDMILL_SCHEDULE_CATCH_UP_RATE": "0"}
 
             def call(*words):
                 subprocess.run([feedmill, *words], env=environment, check=True, stdout=subprocess.DEVNULL,
@@ -210,9 +210,9 @@ def run(build, workers, feeds, hosts):
 
 def measure(build, workers, redis, path, urls, directory):
     environment = dict(os.environ, FEEDMILL_REDIS_URL=f"unix://{path}", FEEDMILL_EGRESS_ALLOW="127.0.0.0/8:1024-65535",
-                       FEEDMILL_HOST_SPACING="0ms", FEEDMILL_HOST_CONCURRENCY="1000", FEEDMILL_LANES="64",
-                       FEEDMILL_IMPORT_RATE="0", FEEDMILL_CATCH_UP_RATE="0", FEEDMILL_DELIVER="false",
-                       FEEDMILL_CONTACT="https://example.org/", FEEDMILL_ADMIN_LISTEN="off", HOME=directory)
+                       FEEDMILL_HOST_SPACING="0ms", FEEDMILL_HOST_CONCURRENCY="1000", FEEDMILL_WORKER_LANES="64",
+                       FEEDMILL_SCHEDULE_IMPORT_RATE="0", FEEDMILL_SCHEDULE_CATCH_UP_RATE="0", FEEDMILL_WORKER_DELIVER="false",
+                       FEEDMILL_FETCH_CONTACT="https://example.org/", FEEDMILL_ADMIN_LISTEN="off", HOME=directory)
 
     def feedmill(*words):
         subprocess.run([build / "feedmill", *words], env=environment, check=True, stdout=subprocess.DEVNULL,

@@ -220,9 +220,9 @@ class Store:
                 break
             except redis.ConnectionError:
                 time.sleep(0.05)
-        self.environment = dict(os.environ, FEEDMILL_REDIS_URL=f"redis://127.0.0.1:{self.port}/0", FEEDMILL_IMPORT_RATE="0",
+        self.environment = dict(os.environ, FEEDMILL_REDIS_URL=f"redis://127.0.0.1:{self.port}/0", FEEDMILL_SCHEDULE_IMPORT_RATE="0",
                                 FEEDMILL_EGRESS_ALLOW="127.0.0.0/8:1024-65535", FEEDMILL_ADMIN_LISTEN="off",
-                                FEEDMILL_CONTACT="https://example.org/", FEEDMILL_LOG_LEVEL="error")
+                                FEEDMILL_FETCH_CONTACT="https://example.org/", FEEDMILL_LOG_LEVEL="error")
 
     def __enter__(self):
         return self
@@ -646,7 +646,7 @@ class Deployment(contextlib.ExitStack):
             self.nodes = [started.enter_context(Store("--cluster-enabled", "yes", "--cluster-port", str(free_port())))
                           for _ in range(primaries)] or [started.enter_context(Store())]
             self.first = self.nodes[0]
-            self.first.environment.update(FEEDMILL_CATCH_UP_RATE="0", FEEDMILL_HOST_SPACING="0ms", FEEDMILL_LANES="64",
+            self.first.environment.update(FEEDMILL_SCHEDULE_CATCH_UP_RATE="0", FEEDMILL_HOST_SPACING="0ms", FEEDMILL_WORKER_LANES="64",
                                           FEEDMILL_HOST_CONCURRENCY="1000", FEEDMILL_REDIS_PARTITIONS=str(partitions))
             if primaries:
                 self.join()
@@ -801,7 +801,7 @@ def measure_workers(counts, _):
         for workers in (1, 4):
             with Deployment(3, 4 if tiny else 16) as deployment:
                 deployment.first.environment.update(dict.fromkeys(
-                    ("FEEDMILL_MIN_FLOOR", "FEEDMILL_FLOOR", "FEEDMILL_CEILING"), "1s" if tiny else "10s"))
+                    ("FEEDMILL_SCHEDULE_MIN_FLOOR", "FEEDMILL_SCHEDULE_FLOOR", "FEEDMILL_SCHEDULE_CEILING"), "1s" if tiny else "10s"))
                 deployment.first.verb("import", deployment.first.write_list(urls))
                 for _ in range(workers):
                     deployment.start()

@@ -10,7 +10,7 @@ mkdir -p "$work/bin"
 feedmill=${feedmill:-$PWD/build/release/feedmill}
 
 export FEEDMILL_EGRESS_ALLOW=127.0.0.0/8:1024-65535 FEEDMILL_HOST_SPACING=0ms FEEDMILL_HOST_CONCURRENCY=64
-export FEEDMILL_LANES=${FEEDMILL_LANES:-64} FEEDMILL_IMPORT_RATE=0 FEEDMILL_CONTACT=https://example.org/ FEEDMILL_ADMIN_LISTEN=off
+export FEEDMILL_WORKER_LANES=${FEEDMILL_WORKER_LANES:-64} FEEDMILL_SCHEDULE_IMPORT_RATE=0 FEEDMILL_FETCH_CONTACT=https://example.org/ FEEDMILL_ADMIN_LISTEN=off
 
 # feeds_of COUNT: generates COUNT feeds unless they exist already; sets `site`. They are on at most 1000 hosts, or on
 # $HOSTS, which server.sh uses, too.

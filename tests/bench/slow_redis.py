@@ -85,8 +85,8 @@ def main():
             generated.write_text("".join(line for line in urls.open() if "/gen/" in line))
             threading.Thread(target=proxy, args=(far, near, options.ms / 2000), daemon=True).start()
             environment = dict(os.environ, FEEDMILL_EGRESS_ALLOW="127.0.0.0/8:1024-65535", FEEDMILL_HOST_SPACING="0ms",
-                               FEEDMILL_HOST_CONCURRENCY="1000", FEEDMILL_IMPORT_RATE="0", FEEDMILL_ADMIN_LISTEN="off",
-                               FEEDMILL_CONTACT="https://example.org/")
+                               FEEDMILL_HOST_CONCURRENCY="1000", FEEDMILL_SCHEDULE_IMPORT_RATE="0", FEEDMILL_ADMIN_LISTEN="off",
+                               FEEDMILL_FETCH_CONTACT="https://example.org/")
 
             def feedmill(port, *arguments):
                 before, begun = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()

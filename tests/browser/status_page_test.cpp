@@ -189,7 +189,7 @@ TEST_F(StatusPageInBrowser, RunsNothingLoadsNothingAndIsLegible) {
                                 poison, "refusals", poison});
   }
   const Program worker({"run", "--listen", "127.0.0.1:0"},
-                       world.with({{"FEEDMILL_FLOOR", "1h"}, {"FEEDMILL_CEILING", "1h"}}));
+                       world.with({{"FEEDMILL_SCHEDULE_FLOOR", "1h"}, {"FEEDMILL_SCHEDULE_CEILING", "1h"}}));
   const std::string origin = "http://" + listening_at(worker);
   ASSERT_TRUE(eventually([&] { return world.count("post_created") == 5; }));
   ASSERT_TRUE(eventually([&] { return world.run({"show", broken}).out.find("status.server") != std::string::npos; }));
@@ -285,8 +285,8 @@ TEST_F(StatusPageInBrowser, IsPicturedWithTheSamplePublisher) {
   const Program publisher({"--interval", "1s", "--print-urls", urls, "--hub-ca", authority}, {}, "",
                           FEEDMILL_SAMPLE_PUBLISHER);
   ASSERT_TRUE(eventually([&] { return publisher.out().find("ready") != std::string::npos; })) << publisher.err();
-  const Environment sample = {{"FEEDMILL_FLOOR", "5min"},
-                              {"FEEDMILL_CEILING", "10min"},
+  const Environment sample = {{"FEEDMILL_SCHEDULE_FLOOR", "5min"},
+                              {"FEEDMILL_SCHEDULE_CEILING", "10min"},
                               {"FEEDMILL_HOST_SPACING", "50ms"},
                               {"FEEDMILL_WEBSUB_PUBLIC_URL", "http://127.0.0.1:9811"},
                               {"FEEDMILL_WEBSUB_ALLOW_HTTP", "true"}};

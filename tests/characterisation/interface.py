@@ -155,10 +155,10 @@ def configuration(world, masks):
         told.run("config", "show", "--config", file)
         told.run("list", "--config", file)
         told.run("run", "--once", "--config", file)
-    told.run("config", "show", "--changed", "--origin", "--keep", "7", "--listen", "off", FEEDMILL_FLOOR="2h",
+    told.run("config", "show", "--changed", "--origin", "--keep", "7", "--listen", "off", FEEDMILL_SCHEDULE_FLOOR="2h",
              FEEDMILL_REDIS_PASSWORD_FILE=world.directory + "/password",
              FEEDMILL_REDIS_URL_FILE=world.file("url", "unix:/x"))
-    told.run("config", "check", FEEDMILL_FLOOR="2", FEEDMILL_FLOR="1h", FEEDMILL_EGRESS_ALLOW="300.0.0.1",
+    told.run("config", "check", FEEDMILL_SCHEDULE_FLOOR="2", FEEDMILL_SCHEDULE_FLOR="1h", FEEDMILL_EGRESS_ALLOW="300.0.0.1",
              FEEDMILL_REDIS_URL="http://x/", FEEDMILL_RETENTION_BYTES="-1", FEEDMILL_ADMIN_LISTEN="x")
     world.environment = saved
     # The TOML parser's wording of syntax errors, and the number of CPUs.

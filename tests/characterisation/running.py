@@ -22,7 +22,7 @@ def push(it, told):
     told.run("set", feed, "ca_file=" + it.origin.certificate)
     worker = it.world.start("run", FEEDMILL_ADMIN_LISTEN="127.0.0.1:0", FEEDMILL_WEBSUB_LISTEN="127.0.0.1:0",
                             FEEDMILL_WEBSUB_PUBLIC_URL=callback, FEEDMILL_WEBSUB_ALLOW_HTTP="true",
-                            FEEDMILL_POLL="50ms")
+                            FEEDMILL_SCHEDULE_POLL="50ms")
     address = r" http://(127\.0\.0\.1:(\d+))"
     admin, listener = (wait_for("the worker", lambda: re.search(words + address, worker.err()))
                        for words in ("ready,", "callbacks at"))

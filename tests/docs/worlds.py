@@ -191,8 +191,8 @@ class Example(World):
         self.environment.update(
             FEEDMILL_REDIS_URL=self.redis.url, FEEDMILL_DNS_SERVERS=f"127.0.0.1:{self.names.port}",
             FEEDMILL_ADMIN_LISTEN=f"127.0.0.1:{self.admin}",
-            FEEDMILL_MIN_FLOOR="1s", FEEDMILL_FLOOR="5min", FEEDMILL_HOST_SPACING="0ms",
-            FEEDMILL_MANUAL_FLOOR="1s", FEEDMILL_DRAIN_LISTEN="0s", FEEDMILL_POLL="50ms")
+            FEEDMILL_SCHEDULE_MIN_FLOOR="1s", FEEDMILL_SCHEDULE_FLOOR="5min", FEEDMILL_HOST_SPACING="0ms",
+            FEEDMILL_SCHEDULE_MANUAL_FLOOR="1s", FEEDMILL_DRAIN_LISTEN="0s", FEEDMILL_SCHEDULE_POLL="50ms")
 
     def nothing_is_asked(self):
         return self.redis.call("XLEN", "stream:requests") == 0 and self.nobody_fetches("new")

@@ -55,7 +55,7 @@ class AofCut : public testing::Test {
   AofCut()
       : it({"--appendonly", "yes", "--appendfsync", "always", "--aof-use-rdb-preamble", "no"},
            {.listed = 60, .text = 200}) {
-    it.world.environment["FEEDMILL_FLOOR"] = it.world.environment["FEEDMILL_CEILING"] = "1s";
+    it.world.environment["FEEDMILL_SCHEDULE_FLOOR"] = it.world.environment["FEEDMILL_SCHEDULE_CEILING"] = "1s";
     for (const auto& [name, value] : lease(2000)) it.world.environment[name] = value;
   }
 

@@ -399,9 +399,9 @@ class EmbeddedStore : public testing::Test {
  protected:
   EmbeddedStore() : truth(world.http) {
     world.environment.erase("FEEDMILL_REDIS_URL");
-    world.environment["FEEDMILL_DATA_DIR"] = data.string();
-    world.environment["FEEDMILL_FLOOR"] = "1h";
-    world.environment["FEEDMILL_CEILING"] = "24h";
+    world.environment["FEEDMILL_STORE_DATA_DIR"] = data.string();
+    world.environment["FEEDMILL_SCHEDULE_FLOOR"] = "1h";
+    world.environment["FEEDMILL_SCHEDULE_CEILING"] = "24h";
     for (std::size_t feed = 0; feed < 3; ++feed) {
       EXPECT_EQ(world.run({"add", truth.add_feed(5)}).exit, 0);
       looked_at.push_back(truth.asked(feed).times);

@@ -40,11 +40,11 @@ class Crashes : public testing::Test {
 
 TEST_F(Crashes, KilledWorkerLosesAndDuplicatesNothing) {
   constexpr std::size_t feeds = 60;
-  world.environment["FEEDMILL_LEASE"] = "3s";
+  world.environment["FEEDMILL_SCHEDULE_LEASE"] = "3s";
   world.environment["FEEDMILL_FETCH_WALL"] = "2s";
-  world.environment["FEEDMILL_LANES"] = "16";
-  world.environment["FEEDMILL_FLOOR"] = "1h";
-  world.environment["FEEDMILL_CEILING"] = "24h";
+  world.environment["FEEDMILL_WORKER_LANES"] = "16";
+  world.environment["FEEDMILL_SCHEDULE_FLOOR"] = "1h";
+  world.environment["FEEDMILL_SCHEDULE_CEILING"] = "24h";
   serve_many(feeds);
   {
     Program worker({"run"}, world.environment);
@@ -83,7 +83,7 @@ TEST_F(Crashes, AWorkerOutlastsItsRedis) {
     world.http.serve(path, {.body = rss({{"a", "First"}}), .hold_until = feeds});
     ASSERT_TRUE(Feeds(store).add(std::vector{NewFeed{.feed_url = world.http.url(path)}}));
   }
-  Program worker({"run"}, world.with({{"FEEDMILL_REDIS_URL", durable.url()}, {"FEEDMILL_LANES", "20"}}));
+  Program worker({"run"}, world.with({{"FEEDMILL_REDIS_URL", durable.url()}, {"FEEDMILL_WORKER_LANES", "20"}}));
   world.http.wait_for_requests(1);
   durable.kill();
   durable.start();
@@ -94,7 +94,7 @@ TEST_F(Crashes, AWorkerOutlastsItsRedis) {
 
 TEST_F(Crashes, TheEmbeddedStoreIsTakenUpAgain) {
   world.environment.erase("FEEDMILL_REDIS_URL");
-  world.environment["FEEDMILL_DATA_DIR"] = (world.redis.directory() / "data").string();
+  world.environment["FEEDMILL_STORE_DATA_DIR"] = (world.redis.directory() / "data").string();
   world.http.serve("/feed.xml", {.body = rss({{"a", "First"}})});
   const std::string url = world.http.url("/feed.xml");
   ASSERT_EQ(world.run({"add", url}).exit, 0);

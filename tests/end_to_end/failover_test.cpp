@@ -74,12 +74,12 @@ class TakenOver : public testing::Test {
   // Documents list all posts ever published, so that posts lost in a failover are stored again.
   TakenOver() : truth(world.http, {.text = 300}) {
     world.environment["FEEDMILL_REDIS_URL"] = redis.url();
-    world.environment["FEEDMILL_CATCH_UP_RATE"] = "0";
+    world.environment["FEEDMILL_SCHEDULE_CATCH_UP_RATE"] = "0";
     world.environment["FEEDMILL_HOST_CONCURRENCY"] = "64";
     world.environment["FEEDMILL_HOST_SPACING"] = "0ms";
-    world.environment["FEEDMILL_FLOOR"] = world.environment["FEEDMILL_CEILING"] = "1s";
+    world.environment["FEEDMILL_SCHEDULE_FLOOR"] = world.environment["FEEDMILL_SCHEDULE_CEILING"] = "1s";
     world.environment["FEEDMILL_SIGNALS_MAX_LEN"] = "1000000";
-    world.environment["FEEDMILL_LANES"] = "16";
+    world.environment["FEEDMILL_WORKER_LANES"] = "16";
     for (const auto& [name, value] : lease(6000)) world.environment[name] = value;
     EXPECT_TRUE(store.open());
   }

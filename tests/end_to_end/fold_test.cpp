@@ -98,7 +98,7 @@ class Fold : public testing::TestWithParam<bool> {
 
   Fold() : it(durable("always")) {
     Environment& environment = it.world.environment;
-    environment["FEEDMILL_FLOOR"] = environment["FEEDMILL_CEILING"] = "1s";
+    environment["FEEDMILL_SCHEDULE_FLOOR"] = environment["FEEDMILL_SCHEDULE_CEILING"] = "1s";
     environment["FEEDMILL_RETENTION_ENTRIES"] = "10";
     environment["FEEDMILL_RETENTION_HARD_CAP"] = "14";
     environment["FEEDMILL_SIGNALS_MAX_LEN"] = "100000000";

@@ -83,7 +83,7 @@ TEST_F(Identifying, KeepsSinglePostsUnderNewGuids) {
 }
 
 TEST_F(Identifying, ReportsAGap) {
-  world.environment["FEEDMILL_CEILING"] = "24h";  // an interval long enough to halve
+  world.environment["FEEDMILL_SCHEDULE_CEILING"] = "24h";  // an interval long enough to halve
   serve("g", "https", 1, 5);
   ASSERT_EQ(world.run({"add", world.http.url("/feed.xml")}).exit, 0);
   pass();

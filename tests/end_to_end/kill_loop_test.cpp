@@ -44,9 +44,9 @@ class KillLoop : public testing::TestWithParam<Setting> {
   KillLoop() : it(durable(GetParam().sync), {.listed = 30, .text = 300, .led = 20}) {
     it.world.environment["FEEDMILL_HOST_CONCURRENCY"] = GetParam().concurrency;
     it.world.environment["FEEDMILL_HOST_SPACING"] = GetParam().spacing;
-    it.world.environment["FEEDMILL_FLOOR"] = it.world.environment["FEEDMILL_CEILING"] = "1s";
+    it.world.environment["FEEDMILL_SCHEDULE_FLOOR"] = it.world.environment["FEEDMILL_SCHEDULE_CEILING"] = "1s";
     it.world.environment["FEEDMILL_SIGNALS_MAX_LEN"] = "100000000";
-    it.world.environment["FEEDMILL_LANES"] = "16";
+    it.world.environment["FEEDMILL_WORKER_LANES"] = "16";
     for (const auto& [name, value] : lease(lease_ms)) it.world.environment[name] = value;
   }
 

@@ -45,7 +45,7 @@ TEST_F(Limits, FewDescriptorsMeanFewerLanes) {
   // The server answers only once a hundred requests wait: even few lanes are many.
   world.http.serve_rest([](const ServedRequest&) { return Response{.body = rss({{"a", "A"}}), .hold_until = 100}; });
   add("/feed/", feeds);
-  world.environment["FEEDMILL_LANES"] = "5000";
+  world.environment["FEEDMILL_WORKER_LANES"] = "5000";
   Program worker({"run", "--once"}, world.environment, "ulimit -n 256");
   const Finished done = worker.wait();
   EXPECT_EQ(done.exit, 0) << done.err;
@@ -54,7 +54,7 @@ TEST_F(Limits, FewDescriptorsMeanFewerLanes) {
 }
 
 TEST_F(Limits, ReportsTooFewDescriptorsAtStart) {
-  world.environment["FEEDMILL_LANES"] = "5000";
+  world.environment["FEEDMILL_WORKER_LANES"] = "5000";
   const Program worker({"run"}, world.environment, "ulimit -n 256");
   EXPECT_TRUE(eventually([&] {
     return worker.err().find("of 5000 lanes are usable with this process's file limit") != std::string::npos;
@@ -73,8 +73,8 @@ TEST_F(Limits, ManyLargeFeedsAreReadAFewAtATime) {
   const std::string document = large_document(1 << 20);
   world.http.serve_rest([&](const ServedRequest&) { return Response{.body = document}; });
   add("/feed/", feeds);
-  world.environment["FEEDMILL_LANES"] = "100";
-  world.environment["FEEDMILL_MAX_BODY"] = "2MiB";
+  world.environment["FEEDMILL_WORKER_LANES"] = "100";
+  world.environment["FEEDMILL_FETCH_MAX_BODY"] = "2MiB";
   world.environment["FEEDMILL_MEMORY_BUDGET"] = "100MiB";
   world.environment["MALLOC_ARENA_MAX"] = "2";  // each arena takes 64 MiB of address space
   // A sanitizer's shadow memory does not fit into a limited address space, so its own limit on resident memory is used
@@ -131,8 +131,8 @@ TEST_F(Limits, HostileFeedsStayWithinTheUnit) {
     return Response{.body = documents[static_cast<std::size_t>(asked.target.back()) % 3]};
   });
   add("/feed/", feeds);
-  world.environment["FEEDMILL_LANES"] = "100";
-  world.environment["FEEDMILL_CPU_THREADS"] = "8";
+  world.environment["FEEDMILL_WORKER_LANES"] = "100";
+  world.environment["FEEDMILL_WORKER_CPU_THREADS"] = "8";
   world.environment["FEEDMILL_MEMORY_BUDGET"] = "614MiB";
   const Finished done = world.run({"run", "--once"});
   EXPECT_EQ(done.exit, 0) << done.err;
@@ -146,7 +146,7 @@ class LimitsOfPushes : public testing::Test {
  protected:
   LimitsOfPushes() {
     world.environment["FEEDMILL_HOST_CONCURRENCY"] = "1000";
-    world.environment["FEEDMILL_CPU_THREADS"] = "8";
+    world.environment["FEEDMILL_WORKER_CPU_THREADS"] = "8";
     world.environment["FEEDMILL_MEMORY_BUDGET"] = "614MiB";
   }
 
@@ -221,9 +221,9 @@ TEST_F(Limits, RedirectChainHoldsOneHeaderAtATime) {
     EXPECT_EQ(world.count("feed_created"), created + feeds);
     return done.peak_bytes;
   };
-  world.environment["FEEDMILL_LANES"] = "100";
-  world.environment["FEEDMILL_FLOOR"] = "1h";
-  world.environment["FEEDMILL_CEILING"] = "24h";
+  world.environment["FEEDMILL_WORKER_LANES"] = "100";
+  world.environment["FEEDMILL_SCHEDULE_FLOOR"] = "1h";
+  world.environment["FEEDMILL_SCHEDULE_CEILING"] = "24h";
   const std::uint64_t bare = peak_with(0, "/bare/"), full = peak_with(lines, "/full/");
   // A header takes four times its size, nearly half of it in libcurl's copy. A whole chain would take more than ten
   // times.
@@ -293,7 +293,7 @@ TEST_F(Limits, SlowDocumentsNeitherLookDeadNorDelayOtherHosts) {
                            "/'><entry><title>a</title>" + repeated("<link href='a'/>", 200'000) + "</entry></feed>";
   world.http.serve_rest([slow](const ServedRequest&) { return Response{.body = slow}; });
   world.http.serve("/good", Response{.body = rss({{"a", "A"}})});
-  world.environment["FEEDMILL_CPU_THREADS"] = "2";
+  world.environment["FEEDMILL_WORKER_CPU_THREADS"] = "2";
   world.environment["FEEDMILL_ADMIN_LISTEN"] = "127.0.0.1:0";
   add("/feed/", 6);
   const std::string good = world.http.url("localhost", "/good");
@@ -332,7 +332,7 @@ TEST_F(Limits, SlowServersDoNotDelayOthers) {
   });
   add("/slow/", each);
   add("/good/", each);
-  world.environment["FEEDMILL_LANES"] = "256";
+  world.environment["FEEDMILL_WORKER_LANES"] = "256";
   world.environment["FEEDMILL_FETCH_WALL"] = "3s";
   const Finished done = world.run({"run", "--once"});
   EXPECT_EQ(done.exit, 0) << done.err;

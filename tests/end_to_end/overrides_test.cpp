@@ -186,7 +186,7 @@ TEST_F(Overrides, ProxyRequiresProxyEnforcesEgress) {
   EXPECT_EQ(refused.exit, 78);
   EXPECT_NE(refused.err.find("fetch.proxy_enforces_egress"), std::string::npos) << refused.err;
   EXPECT_EQ(proxy.heads().size(), 0U);
-  done({"run", "--once"}, {{"FEEDMILL_FETCH_PROXY", proxy.url()}, {"FEEDMILL_PROXY_ENFORCES_EGRESS", "true"}});
+  done({"run", "--once"}, {{"FEEDMILL_FETCH_PROXY", proxy.url()}, {"FEEDMILL_FETCH_PROXY_ENFORCES_EGRESS", "true"}});
   EXPECT_EQ(proxy.heads().size(), 1U);
   EXPECT_EQ(entry("title"), "First");
 }
@@ -281,7 +281,7 @@ TEST_F(Overrides, SecretsReachOnlyTheirOrigin) {
       {"FEEDMILL_ADMIN_LISTEN", "127.0.0.1:0"},
       {"FEEDMILL_FETCH_PROXY_FILE",
        file("proxy", "http://me:" + proxied + "@127.0.0.1:" + std::to_string(proxy.port()))},
-      {"FEEDMILL_PROXY_ENFORCES_EGRESS", "true"}};
+      {"FEEDMILL_FETCH_PROXY_ENFORCES_EGRESS", "true"}};
   world.http.serve("/good", {.body = rss({{"a", "First"}})});
   world.http.serve("/denied", {.status = 401});
   world.http.serve("/broken", {.raw = "HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n<rss"});

@@ -17,7 +17,7 @@ namespace feedmill::test {
 class OwnServerWorld {
  public:
   OwnServerWorld() {
-    environment = {{"FEEDMILL_DATA_DIR", data().string()},
+    environment = {{"FEEDMILL_STORE_DATA_DIR", data().string()},
                    {"FEEDMILL_ADMIN_LISTEN", "off"},
                    {"FEEDMILL_LOG_FORMAT", "logfmt"},
                    {"RUNTIME_DIRECTORY", (home / "run").string()},

@@ -111,10 +111,10 @@ class Partitions : public testing::Test {
   Partitions() {
     world.environment["FEEDMILL_REDIS_URL"] = redis.url();
     world.environment["FEEDMILL_REDIS_PARTITIONS"] = std::to_string(partitions);
-    world.environment["FEEDMILL_CATCH_UP_RATE"] = "0";
+    world.environment["FEEDMILL_SCHEDULE_CATCH_UP_RATE"] = "0";
     world.environment["FEEDMILL_HOST_SPACING"] = "0ms";
-    world.environment["FEEDMILL_FLOOR"] = world.environment["FEEDMILL_CEILING"] = "1s";
-    world.environment["FEEDMILL_LANES"] = "8";
+    world.environment["FEEDMILL_SCHEDULE_FLOOR"] = world.environment["FEEDMILL_SCHEDULE_CEILING"] = "1s";
+    world.environment["FEEDMILL_WORKER_LANES"] = "8";
     for (const auto& [name, value] : lease(6000)) world.environment[name] = value;
   }
 
@@ -412,7 +412,7 @@ TEST_F(Partitions, AreReachedFromOutsideAtOneAddress) {
   const std::string callbacks = "127.0.0.1:" + std::to_string(free_port()),
                     outside = "127.0.0.1:" + std::to_string(free_port()), others = "http://" + outside + "/posts";
   // No poll is due during the test.
-  world.environment["FEEDMILL_FLOOR"] = world.environment["FEEDMILL_CEILING"] = "1h";
+  world.environment["FEEDMILL_SCHEDULE_FLOOR"] = world.environment["FEEDMILL_SCHEDULE_CEILING"] = "1h";
   for (const auto& [name, value] : Environment{{"FEEDMILL_WEBSUB_PUBLIC_URL", "http://" + callbacks + "/hooks"},
                                                {"FEEDMILL_WEBSUB_LISTEN", callbacks},
                                                {"FEEDMILL_WEBSUB_ALLOW_HTTP", "true"},

@@ -41,11 +41,11 @@ class Policy : public testing::Test {
   }
   /// Uses long intervals, as in production, so that no feed is polled twice during the test.
   void slowly() {
-    world.environment["FEEDMILL_FLOOR"] = "1h";
-    world.environment["FEEDMILL_CEILING"] = "24h";
+    world.environment["FEEDMILL_SCHEDULE_FLOOR"] = "1h";
+    world.environment["FEEDMILL_SCHEDULE_CEILING"] = "24h";
   }
   void short_leases() {
-    world.environment["FEEDMILL_LEASE"] = "4s";
+    world.environment["FEEDMILL_SCHEDULE_LEASE"] = "4s";
     world.environment["FEEDMILL_FETCH_WALL"] = "3s";
   }
 
@@ -125,9 +125,9 @@ TEST_F(Policy, FeedThatKillsWorkersIsFoundAmongAThousand) {
   constexpr int feeds = 1000;
   slowly();
   short_leases();
-  world.environment["FEEDMILL_CONTACT"] = "https://example.org/contact";
+  world.environment["FEEDMILL_FETCH_CONTACT"] = "https://example.org/contact";
   world.environment["FEEDMILL_HOST_CONCURRENCY"] = "1000";
-  world.environment["FEEDMILL_LANES"] = "64";
+  world.environment["FEEDMILL_WORKER_LANES"] = "64";
   world.environment["LD_PRELOAD"] = FEEDMILL_POISON;
   world.http.forget_requests();
   world.http.serve_rest([](const ServedRequest& request) {

@@ -151,16 +151,11 @@ std::string listening_at(const Program& worker) {
 
 World::World(const std::vector<std::string>& redis_arguments)
     : redis(redis_arguments), store(StoreOptions{.url = redis.url()}) {
-  environment = {{"FEEDMILL_REDIS_URL", redis.url()},
-                 {"FEEDMILL_EGRESS_ALLOW", "127.0.0.0/8:1024-65535"},
-                 {"FEEDMILL_ADMIN_LISTEN", "off"},
-                 {"FEEDMILL_HOST_SPACING", "0ms"},
-                 {"FEEDMILL_HOST_CONCURRENCY", "64"},
-                 {"FEEDMILL_MIN_FLOOR", "1s"},
-                 {"FEEDMILL_FLOOR", "1s"},
-                 {"FEEDMILL_CEILING", "1s"},
-                 {"FEEDMILL_LOG_FORMAT", "logfmt"},
-                 {"HOME", redis.directory().string()},
+  environment = {{"FEEDMILL_REDIS_URL", redis.url()}, {"FEEDMILL_EGRESS_ALLOW", "127.0.0.0/8:1024-65535"},
+                 {"FEEDMILL_ADMIN_LISTEN", "off"},    {"FEEDMILL_HOST_SPACING", "0ms"},
+                 {"FEEDMILL_HOST_CONCURRENCY", "64"}, {"FEEDMILL_SCHEDULE_MIN_FLOOR", "1s"},
+                 {"FEEDMILL_SCHEDULE_FLOOR", "1s"},   {"FEEDMILL_SCHEDULE_CEILING", "1s"},
+                 {"FEEDMILL_LOG_FORMAT", "logfmt"},   {"HOME", redis.directory().string()},
                  {"PATH", std::getenv("PATH")}};
   if (const char* options = std::getenv("ASAN_OPTIONS")) environment["ASAN_OPTIONS"] = options;
   if (const char* options = std::getenv("TSAN_OPTIONS")) environment["TSAN_OPTIONS"] = options;

@@ -43,7 +43,7 @@ class HubWorld : public World {
       : World(redis_arguments), public_url("http://127.0.0.1:" + std::to_string(free_port())) {
     environment["FEEDMILL_PUSH_OUT_LISTEN"] = public_url.substr(std::string("http://").size());
     environment["FEEDMILL_PUSH_OUT_PUBLIC_URL"] = public_url;
-    environment["FEEDMILL_FLOOR"] = environment["FEEDMILL_CEILING"] = "1h";
+    environment["FEEDMILL_SCHEDULE_FLOOR"] = environment["FEEDMILL_SCHEDULE_CEILING"] = "1h";
     publish({{"1", "first"}});
     feed = http.url("/feed");
     EXPECT_EQ(run({"add", feed}).exit, 0);

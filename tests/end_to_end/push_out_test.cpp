@@ -35,7 +35,7 @@ class OutsideWorld : public World {
   OutsideWorld() : port(free_port()), public_url("http://127.0.0.1:" + std::to_string(port)) {
     environment["FEEDMILL_PUSH_OUT_LISTEN"] = "127.0.0.1:" + std::to_string(port);
     environment["FEEDMILL_PUSH_OUT_PUBLIC_URL"] = public_url;
-    environment["FEEDMILL_FLOOR"] = environment["FEEDMILL_CEILING"] = "1h";
+    environment["FEEDMILL_SCHEDULE_FLOOR"] = environment["FEEDMILL_SCHEDULE_CEILING"] = "1h";
   }
 
   void start(const std::vector<std::string>& more = {}) {

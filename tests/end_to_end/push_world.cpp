@@ -110,8 +110,8 @@ std::int64_t PushWorker::resident() const {
 }
 
 PushWorld::PushWorld(const std::vector<std::string>& redis_arguments) : World(redis_arguments) {
-  environment["FEEDMILL_FLOOR"] = "1h";
-  environment["FEEDMILL_CEILING"] = "24h";
+  environment["FEEDMILL_SCHEDULE_FLOOR"] = "1h";
+  environment["FEEDMILL_SCHEDULE_CEILING"] = "24h";
   environment["FEEDMILL_ADMIN_LISTEN"] = "127.0.0.1:0";
   environment["FEEDMILL_WEBSUB_PUBLIC_URL"] = front.url("");
   environment["FEEDMILL_WEBSUB_LISTEN"] = "127.0.0.1:0";

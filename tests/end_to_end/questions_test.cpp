@@ -127,11 +127,11 @@ TEST_F(Questions, PlanAndDoctorNameAHostWithTooManyFeeds) {
   std::string crowd, few;
   for (int i = 0; i < 9'000; ++i) crowd += "https://big.example/" + std::to_string(i) + "/feed\n";
   for (int i = 0; i < 500; ++i) few += "https://small.example/" + std::to_string(i) + "/feed\n";
-  ASSERT_EQ(world.run({"import", file("list.txt", crowd + few)}, {{"FEEDMILL_IMPORT_RATE", "0"}}).exit, 0);
+  ASSERT_EQ(world.run({"import", file("list.txt", crowd + few)}, {{"FEEDMILL_SCHEDULE_IMPORT_RATE", "0"}}).exit, 0);
   // One request in ten seconds lets 8,640 a day through; a feed never fetched counts as one poll a day.
   world.environment["FEEDMILL_HOST_SPACING"] = "10s";
-  world.environment["FEEDMILL_FLOOR"] = "1h";
-  world.environment["FEEDMILL_CEILING"] = "24h";
+  world.environment["FEEDMILL_SCHEDULE_FLOOR"] = "1h";
+  world.environment["FEEDMILL_SCHEDULE_CEILING"] = "24h";
   const Finished plan = world.run({"plan", "--json"});
   EXPECT_EQ(plan.exit, 0);
   const json::array unfit = rows(plan.out).at(0).at("hosts_that_cannot_fit").as_array();
@@ -152,8 +152,8 @@ TEST_F(Questions, CheckReportsEveryHopAndTheResultingDecision) {
   world.http.serve("/linked.xml", {.headers = {{"Link", "<https://hub.example/>; rel=hub"}, {"X-Odd", "a\tb"}},
                                    .body = rss({{"a", "First"}})});
   world.environment["FEEDMILL_REDIS_URL"] = "unix:/nowhere/redis.sock";
-  world.environment["FEEDMILL_FLOOR"] = "1h";
-  world.environment["FEEDMILL_CEILING"] = "24h";
+  world.environment["FEEDMILL_SCHEDULE_FLOOR"] = "1h";
+  world.environment["FEEDMILL_SCHEDULE_CEILING"] = "24h";
   const Finished people = world.run({"check", world.http.url("/old")});
   EXPECT_EQ(people.exit, 0) << people.err;
   EXPECT_TRUE(has(people.out, "301 " + world.http.url("/old") + " -> " + world.http.url("/real.xml"))) << people.out;
@@ -356,7 +356,7 @@ TEST_F(Questions, DoctorNamesFeedsThatThePolicyRefuses) {
 }
 
 TEST_F(Questions, DoctorAsksWhetherTheProxyIsThere) {
-  world.environment["FEEDMILL_PROXY_ENFORCES_EGRESS"] = "true";
+  world.environment["FEEDMILL_FETCH_PROXY_ENFORCES_EGRESS"] = "true";
   world.environment["FEEDMILL_FETCH_PROXY"] = "http://127.0.0.1:" + std::to_string(world.http.port());
   EXPECT_TRUE(has(world.run({"doctor"}).out, "ok   proxy "));
   world.environment["FEEDMILL_FETCH_PROXY"] = "http://127.0.0.1:" + std::to_string(HttpServer().port());

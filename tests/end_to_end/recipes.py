@@ -108,8 +108,8 @@ class Worker(Part):
         self.redis = redis
         super().__init__("worker", [program, "run"], directory, FEEDMILL_REDIS_URL=redis.url("feedmill"),
                          FEEDMILL_EGRESS_ALLOW="127.0.0.0/8:1024-65535", FEEDMILL_ADMIN_LISTEN="off",
-                         FEEDMILL_HOST_SPACING="0ms", FEEDMILL_HOST_CONCURRENCY="64", FEEDMILL_POLL="50ms",
-                         FEEDMILL_LEASE="6s", FEEDMILL_FETCH_WALL="4s", FEEDMILL_MANUAL_FLOOR="1s",
+                         FEEDMILL_HOST_SPACING="0ms", FEEDMILL_HOST_CONCURRENCY="64", FEEDMILL_SCHEDULE_POLL="50ms",
+                         FEEDMILL_SCHEDULE_LEASE="6s", FEEDMILL_FETCH_WALL="4s", FEEDMILL_SCHEDULE_MANUAL_FLOOR="1s",
                          FEEDMILL_MEMORY_BUDGET="512MiB")
 
     def kill(self):

@@ -28,7 +28,7 @@ class RedisFaults : public testing::Test {
   RedisFaults() {
     world.environment["FEEDMILL_REDIS_URL"] = proxy.redis_url_of("feedmill");
     world.environment["FEEDMILL_REDIS_TIMEOUT"] = "500ms";
-    world.environment["FEEDMILL_FLOOR"] = world.environment["FEEDMILL_CEILING"] = "24h";
+    world.environment["FEEDMILL_SCHEDULE_FLOOR"] = world.environment["FEEDMILL_SCHEDULE_CEILING"] = "24h";
     test::load_scripts(world.redis);
   }
   /// Holds back a feed's document until let_go() is called.
@@ -185,7 +185,7 @@ TEST_F(RedisFaults, ARedirectWaitsForTheStore) {
 /// An outage longer than the leases: no feed is suspected of killing a worker, and all continue at once.
 TEST_F(RedisFaults, AnOutageLongerThanALeaseLeavesNoSuspects) {
   constexpr std::size_t feeds = 30;
-  world.environment["FEEDMILL_LEASE"] = "1500ms";
+  world.environment["FEEDMILL_SCHEDULE_LEASE"] = "1500ms";
   world.environment["FEEDMILL_FETCH_WALL"] = "1s";
   std::vector<NewFeed> list;
   for (std::size_t i = 0; i < feeds; ++i) {
@@ -268,7 +268,7 @@ TEST_F(RedisFaults, AtTheStartNameTheRemedy) {
   EXPECT_EQ(evicting.exit, 78);
   EXPECT_NE(evicting.err.find("noeviction"), std::string::npos) << evicting.err;
   settings(world.redis, {"maxmemory-policy", "noeviction"});
-  const Finished durable = world.run({"run", "--once"}, {{"FEEDMILL_DURABILITY", "fsync"}});
+  const Finished durable = world.run({"run", "--once"}, {{"FEEDMILL_STORE_DURABILITY", "fsync"}});
   EXPECT_EQ(durable.exit, 78);
   EXPECT_NE(durable.err.find("appendonly"), std::string::npos) << durable.err;
   EXPECT_EQ(world.run({"run", "--once"}).exit, 0);
@@ -408,8 +408,8 @@ TEST(OnePass, OverThousandsOfFeedsOfOneHostTakesEachOnce) {
   constexpr std::size_t feeds = is_sanitized ? 6'000 : 12'000;  // a claim examines 5,000
   World world;
   world.environment["FEEDMILL_HOST_CONCURRENCY"] = "32";
-  world.environment["FEEDMILL_LANES"] = "64";
-  world.environment["FEEDMILL_CONTACT"] = "https://example.org/bot";
+  world.environment["FEEDMILL_WORKER_LANES"] = "64";
+  world.environment["FEEDMILL_FETCH_CONTACT"] = "https://example.org/bot";
   world.http.forget_requests();
   world.http.serve_rest([](const ServedRequest&) { return Response{.body = rss({{"a", "First"}})}; });
   std::vector<NewFeed> list;

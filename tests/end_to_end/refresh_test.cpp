@@ -92,8 +92,8 @@ TEST_F(Refreshing, AnIdleWorkerLooksAtOnceForWhatOthersMadeDue) {
 
 // RELIABILITY L10: a fetch does not answer requests made while it runs, even if it is the first one.
 TEST_F(Refreshing, RequestDuringTheFirstFetchIsServedAfterIt) {
-  world.environment["FEEDMILL_FLOOR"] = "1h";
-  world.environment["FEEDMILL_CEILING"] = "24h";
+  world.environment["FEEDMILL_SCHEDULE_FLOOR"] = "1h";
+  world.environment["FEEDMILL_SCHEDULE_CEILING"] = "24h";
   world.http.serve("/slow.xml", {.body = rss({{"a", "A"}}), .hold_until = 2});
   world.http.serve("/other.xml", {.body = rss({{"b", "B"}})});
   Program worker({"run"}, world.environment);
@@ -423,7 +423,7 @@ TEST_F(Refreshing, SaysUntilWhenAHostIsLeftAlone) {
 
 TEST_F(Refreshing, FetchesHundredsOfSlowFeedsConcurrently) {
   constexpr std::size_t feeds = 300;
-  world.environment["FEEDMILL_LANES"] = "400";
+  world.environment["FEEDMILL_WORKER_LANES"] = "400";
   world.environment["FEEDMILL_HOST_CONCURRENCY"] = "1000";
   std::string list;
   for (std::size_t i = 0; i < feeds; ++i) {

@@ -193,7 +193,7 @@ TEST_F(SharedHosts, AreAskedForABacklogByOneBudget) {
   constexpr int feeds = 160, rate = 20;
   world.environment["FEEDMILL_HOST_CONCURRENCY"] = "64";
   world.environment["FEEDMILL_SCHEDULE_CATCH_UP_RATE"] = std::to_string(rate);
-  world.environment["FEEDMILL_FLOOR"] = world.environment["FEEDMILL_CEILING"] = "1h";
+  world.environment["FEEDMILL_SCHEDULE_FLOOR"] = world.environment["FEEDMILL_SCHEDULE_CEILING"] = "1h";
   std::mutex mutex;
   std::vector<Clock::time_point> asked;
   std::vector<std::string> urls;

@@ -25,7 +25,7 @@ TEST(StatusOfAWorker, ShowsItsRecentWork) {
   const std::string url = world.http.url("/feed.xml");
   ASSERT_EQ(world.run({"add", url, world.http.url("/gone.xml")}).exit, 0);
   const Program worker({"run", "--listen", "127.0.0.1:0"},
-                       world.with({{"FEEDMILL_FLOOR", "1h"}, {"FEEDMILL_CEILING", "1h"}}));
+                       world.with({{"FEEDMILL_SCHEDULE_FLOOR", "1h"}, {"FEEDMILL_SCHEDULE_CEILING", "1h"}}));
   const std::string at = listening_at(worker);
   ASSERT_TRUE(eventually([&] { return world.count("post_created") == 2; }));
   ASSERT_TRUE(eventually([&] {

@@ -135,8 +135,8 @@ TEST(StopPointsOfVerbs, AreEndedByTheSignal) {
 // RELIABILITY L10. S24: the feed is added, and the verb has not asked for a refresh yet.
 TEST(StopPointsOfVerbs, AddNowAsksThePublisherOnceWhenAWorkerClaimsTheFeedFirst) {
   World world;
-  world.environment["FEEDMILL_FLOOR"] = "1h";
-  world.environment["FEEDMILL_CEILING"] = "24h";
+  world.environment["FEEDMILL_SCHEDULE_FLOOR"] = "1h";
+  world.environment["FEEDMILL_SCHEDULE_CEILING"] = "24h";
   const std::string added = world.http.url("/added.xml"), known = world.http.url("/known.xml");
   world.http.serve("/added.xml", {.body = rss({{"a", "A"}}), .hold_until = 2});  // held until the verb wakes `known`
   world.http.serve("/known.xml", {.body = rss({{"b", "B"}})});

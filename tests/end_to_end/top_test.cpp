@@ -139,7 +139,7 @@ class Top : public testing::Test {
   /// Starts a worker that has fetched its feed, and points verbs to its listener.
   std::unique_ptr<Program> start_worker(Environment more = {}) {
     EXPECT_EQ(world.run({"add", world.http.url("/feed.xml")}).exit, 0);
-    more["FEEDMILL_FLOOR"] = more["FEEDMILL_CEILING"] = "1h";
+    more["FEEDMILL_SCHEDULE_FLOOR"] = more["FEEDMILL_SCHEDULE_CEILING"] = "1h";
     auto worker =
         std::make_unique<Program>(std::vector<std::string>{"run", "--listen", "127.0.0.1:0"}, world.with(more));
     at = listening_at(*worker);

@@ -97,7 +97,7 @@ TEST_F(Trace, RefusesWhatMayNotBeFetchedNow) {
   serve();
   EXPECT_EQ(world.run({"trace", url}).exit, 1) << "no such feed";
   ASSERT_EQ(world.run({"add", url, "--now"}).exit, 0);
-  const Finished early = world.run({"trace", url}, {{"FEEDMILL_MANUAL_FLOOR", "5min"}});
+  const Finished early = world.run({"trace", url}, {{"FEEDMILL_SCHEDULE_MANUAL_FLOOR", "5min"}});
   EXPECT_EQ(early.exit, 1);
   EXPECT_NE(early.err.find("--ignore-floor"), std::string::npos) << early.err;
   ASSERT_EQ(world.run({"pause", url}).exit, 0);
@@ -124,7 +124,7 @@ TEST_F(Trace, SaysWhenAnotherProcessIsAtIt) {
 TEST_F(Trace, FollowsAFeedInARunningWorker) {
   serve();
   world.http.serve("/other.xml", {.body = rss({{"x", "Other"}})});
-  world.environment["FEEDMILL_MIN_FLOOR"] = world.environment["FEEDMILL_FLOOR"] = "1s";
+  world.environment["FEEDMILL_SCHEDULE_MIN_FLOOR"] = world.environment["FEEDMILL_SCHEDULE_FLOOR"] = "1s";
   ASSERT_EQ(world.run({"add", url, world.http.url("/other.xml")}).exit, 0);
   Program follower({"trace", url, "--live", "--for", "1h", "--json"}, world.environment);
   ASSERT_TRUE(eventually([&] { return !field("trace_until").empty() && field("trace_until") != "(nil)"; }));

@@ -15,14 +15,15 @@ std::vector<std::string> durable(const std::string& sync) {
 }
 
 Environment lease(int ms) {
-  return {{"FEEDMILL_LEASE", std::to_string(ms) + "ms"}, {"FEEDMILL_FETCH_WALL", std::to_string(ms / 2) + "ms"}};
+  return {{"FEEDMILL_SCHEDULE_LEASE", std::to_string(ms) + "ms"},
+          {"FEEDMILL_FETCH_WALL", std::to_string(ms / 2) + "ms"}};
 }
 
 TruthWorld::TruthWorld(const std::vector<std::string>& redis_arguments, GroundTruth::Options options)
     : world(redis_arguments), truth(world.http, options) {
-  world.environment["FEEDMILL_FLOOR"] = "1h";
-  world.environment["FEEDMILL_CEILING"] = "24h";
-  world.environment["FEEDMILL_CATCH_UP_RATE"] = "0";
+  world.environment["FEEDMILL_SCHEDULE_FLOOR"] = "1h";
+  world.environment["FEEDMILL_SCHEDULE_CEILING"] = "24h";
+  world.environment["FEEDMILL_SCHEDULE_CATCH_UP_RATE"] = "0";
 }
 
 std::vector<std::string> TruthWorld::urls() const {

@@ -286,8 +286,8 @@ TEST_F(Verbs, RefreshSaysByItsExitWhetherEveryFetchWentWell) {
 }
 
 TEST_F(Verbs, RefreshAsksTheRunningWorker) {
-  world.environment["FEEDMILL_FLOOR"] = "1h";
-  world.environment["FEEDMILL_CEILING"] = "24h";
+  world.environment["FEEDMILL_SCHEDULE_FLOOR"] = "1h";
+  world.environment["FEEDMILL_SCHEDULE_CEILING"] = "24h";
   world.http.serve("/feed.xml", {.body = rss({{"a", "First"}})});
   const std::string url = world.http.url("/feed.xml");
   ASSERT_EQ(world.run({"add", url}).exit, 0);
@@ -329,7 +329,7 @@ TEST_F(Verbs, RunOnceDoesNotWaitForThePaceOfAnImport) {
   for (const char* path : {"/1", "/2", "/3"}) world.http.serve(path, {.body = rss({{"a", "First"}})});
   const Finished imported = world.run({"import", file("list.txt", world.http.url("/1") + "\n" + world.http.url("/2") +
                                                                       "\n" + world.http.url("/3") + "\n")},
-                                      {{"FEEDMILL_IMPORT_RATE", "1"}});
+                                      {{"FEEDMILL_SCHEDULE_IMPORT_RATE", "1"}});
   ASSERT_EQ(imported.exit, 0) << imported.err;
   ASSERT_EQ(world.run({"run", "--once"}).exit, 0);
   EXPECT_EQ(world.count("feed_created"), 3U);

@@ -158,7 +158,7 @@ class Fields(unittest.TestCase):
         container = spec["template"]["spec"]["containers"][0]
         mounts = {mount["name"]: mount["mountPath"] for mount in container["volumeMounts"]}
         environment = {variable["name"]: variable["value"] for variable in container["env"]}
-        self.assertTrue(environment["FEEDMILL_DATA_DIR"].startswith(mounts["data"] + "/"))
+        self.assertTrue(environment["FEEDMILL_STORE_DATA_DIR"].startswith(mounts["data"] + "/"))
         self.assertEqual(environment["FEEDMILL_REDIS_EMBEDDED"], "true")
         governing = one("embedded", "Service", spec["serviceName"])
         self.assertEqual(governing["spec"]["clusterIP"], "None")

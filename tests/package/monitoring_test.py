@@ -58,7 +58,7 @@ def promtool(*arguments, given=None):
 def scrape():
     """The metrics of a worker with a private server, as soon as it is ready."""
     with tempfile.TemporaryDirectory() as home:
-        environment = {**os.environ, "HOME": home, "FEEDMILL_DATA_DIR": home + "/data", "FEEDMILL_LOG_FORMAT": "logfmt",
+        environment = {**os.environ, "HOME": home, "FEEDMILL_STORE_DATA_DIR": home + "/data", "FEEDMILL_LOG_FORMAT": "logfmt",
                        "FEEDMILL_ADMIN_LISTEN": "127.0.0.1:0", "RUNTIME_DIRECTORY": home}
         log = open(home + "/log", "w+")
         worker = subprocess.Popen([BINARY, "run"], env=environment, stderr=log)

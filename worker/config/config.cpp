@@ -38,27 +38,23 @@ const Option* find_option(std::string_view key) {
   return find_option_if([&](const Option& option) { return option.key == key; });
 }
 
-std::string old_variable_of(const Option& option) {
-  return option.old_env.empty() ? std::string() : fmt::format("{}{}", env_prefix, option.old_env);
-}
-
 /// All variables of the option, in order of precedence if several are set by mistake.
 std::vector<std::string> spellings(const Option& option) {
   std::vector<std::string> names{variable_of(option)};
-  if (!option.old_env.empty()) names.push_back(old_variable_of(option));
   if (option.secret != nullptr) names.push_back(secret_variable_of(option));
   for (std::size_t i = 0, plain = names.size(); i < plain; ++i) names.push_back(names[i] + std::string(from_file));
   return names;
 }
 
-/// Matches FEEDMILL_KEEP or FEEDMILL_RETENTION_KEEP to --keep.
-bool is_named_as_flag(std::string_view name, std::string_view flag) {
-  return flag.starts_with("--") && name.ends_with("_" + variable_part(flag.substr(2)));
+/// Matches a variable such as FEEDMILL_KEEP or FEEDMILL_RETENTION_KEEP to --keep, and FEEDMILL_FLOOR to schedule.floor.
+bool is_guess_for(std::string_view name, const Option& option) {
+  const std::string_view flag = option.flag, key = option.key;
+  return (flag.starts_with("--") && name.ends_with("_" + variable_part(flag.substr(2)))) ||
+         name.substr(env_prefix.size()) == variable_part(key.substr(key.find('.') + 1));
 }
 
 const Option* find_variable(std::string_view name) {
-  return find_option_if(
-      [&](const Option& option) { return variable_of(option) == name || old_variable_of(option) == name; });
+  return find_option_if([&](const Option& option) { return variable_of(option) == name; });
 }
 
 /// The option with this secret_variable_of(); null if there is none.
@@ -295,12 +291,11 @@ class Reader {
     std::vector<std::string> variables;
     for (const Option& option : option_table()) {
       const std::string variable = variable_of(option);
-      if (is_named_as_flag(name, option.flag)) {
+      if (is_guess_for(name, option)) {
         problems_.push_back({name, "", "environment", "no such option; did you mean " + variable + "?"});
         return;
       }
       variables.push_back(variable);
-      if (!option.old_env.empty()) variables.push_back(old_variable_of(option));
       if (option.secret != nullptr) variables.push_back(secret_variable_of(option));
     }
     add_unknown(name, "", "environment", std::vector<std::string_view>(variables.begin(), variables.end()));

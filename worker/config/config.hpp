@@ -251,7 +251,6 @@ using ConfigField =
 /// A row of the option table, from which parsing, `--help`, `config show`, the sample file and the manual are derived.
 struct Option {
   std::string_view key;       ///< in the file: "redis.url"
-  std::string_view old_env;   ///< former name of its variable, without the leading FEEDMILL_; "" = unchanged
   std::string_view flag;      ///< "--redis", "" if there is none
   std::string_view fallback;  ///< the default as a user would write it, or a description if it is computed
   std::string_view unit;      ///< accepted format: "URL", "duration", "auto/true/false"

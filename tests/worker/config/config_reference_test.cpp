@@ -111,7 +111,6 @@ std::string config_reference() {
   for (const Option& option : option_table()) {
     const auto code = [](std::string_view word) { return word.empty() ? std::string() : fmt::format("`{}`", word); };
     std::string variables = code(variable_of(option));
-    if (!option.old_env.empty()) variables += fmt::format(", before: `FEEDMILL_{}`", option.old_env);
     if (option.secret != nullptr) variables += fmt::format("; its content: `{}`", secret_variable_of(option));
     text += fmt::format("| `{}` | {} | {} | {} | {} | {} | {} |\n", option.key, variables, code(option.flag),
                         option.fallback.empty()    ? "empty"

@@ -114,8 +114,6 @@ TEST_F(ConfigTest, NamesInTheTableAreUnique) {
   for (const auto& option : option_table()) {
     EXPECT_TRUE(keys.insert(option.key).second) << option.key;
     EXPECT_TRUE(variables.insert(variable_of(option)).second) << option.key;
-    EXPECT_TRUE(option.old_env.empty() || variables.insert(fmt::format("FEEDMILL_{}", option.old_env)).second)
-        << option.old_env;
     EXPECT_TRUE(option.flag.empty() || flags.insert(option.flag).second) << option.flag;
     EXPECT_FALSE(option.meaning.empty()) << option.key;
   }
@@ -201,7 +199,7 @@ format = "json"
 TEST_F(ConfigTest, TellsAllProblemsAtOnce) {
   file("[redis]\nprefix = \"x\"\ntimeout = 5\n[fetch]\nwal = \"1s\"\n[nonsense]\na = 1\n");
   env("WORKER_LANE", "3");
-  env("HTTP2", "yes");
+  env("FETCH_HTTP2", "yes");
   sources.flags["admin.listen"] = "everywhere";
   const std::string from = "(file " + sources.file.string();
   EXPECT_THAT(problems(),
@@ -211,7 +209,7 @@ TEST_F(ConfigTest, TellsAllProblemsAtOnce) {
                   "fetch.wal " + from + ":5): no such option; did you mean fetch.wall?",
                   "nonsense " + from + ":6): no such option; `feedmill config show` lists them all",
                   "FEEDMILL_WORKER_LANE (environment): no such option; did you mean FEEDMILL_WORKER_LANES?",
-                  "fetch.http2 = \"yes\" (environment FEEDMILL_HTTP2): expected true or false",
+                  "fetch.http2 = \"yes\" (environment FEEDMILL_FETCH_HTTP2): expected true or false",
                   "admin.listen = \"everywhere\" (flag --listen): expected address:port, such as 127.0.0.1:9810 or "
                   "[::1]:9810, or off"));
 }
@@ -405,19 +403,20 @@ TEST_F(ConfigTest, LeavesServiceLinksOfKubernetesAlone) {
   EXPECT_THAT(problems(), ElementsAre(HasSubstr("FEEDMILL_ADMIN_PORT (environment): no such option")));
 }
 
-TEST_F(ConfigTest, ReadsVariablesByTheirKeysAndByTheirOldNames) {
+TEST_F(ConfigTest, ReadsVariablesByTheirKeys) {
   env("FETCH_CONTACT", "https://example.org/us");
-  env("LANES", "7");
+  env("WORKER_LANES", "7");
   env("SCHEDULE_FLOOR_FILE", write("floor", "11min\n").string());
   const Config config = load();
   EXPECT_EQ(config.fetch.contact, "https://example.org/us");
   EXPECT_EQ(config.worker.lanes, 7U);
   EXPECT_EQ(config.schedule.floor, 11min);
-  EXPECT_EQ(config.origins.at("worker.lanes"), "environment FEEDMILL_LANES");
-  env("WORKER_LANES", "8");
+  EXPECT_EQ(config.origins.at("worker.lanes"), "environment FEEDMILL_WORKER_LANES");
+  env("SCHEDULE_FLOOR", "12min");
   env("FLOOR", "12min");
-  EXPECT_THAT(problems(), UnorderedElementsAre(HasSubstr("unset FEEDMILL_LANES or FEEDMILL_WORKER_LANES"),
-                                               HasSubstr("unset FEEDMILL_SCHEDULE_FLOOR_FILE or FEEDMILL_FLOOR")));
+  EXPECT_THAT(problems(),
+              UnorderedElementsAre(HasSubstr("unset FEEDMILL_SCHEDULE_FLOOR or FEEDMILL_SCHEDULE_FLOOR_FILE"),
+                                   HasSubstr("did you mean FEEDMILL_SCHEDULE_FLOOR?")));
 }
 
 TEST_F(ConfigTest, ShowsNoPassword) {
