@@ -28,23 +28,6 @@ bool is_redirect(int status) {
   return status == 300 || status == 301 || status == 302 || status == 303 || status == 307 || status == 308;
 }
 
-HttpClientOptions client_options(const FetchOptions& options, const EgressPolicy& egress) {
-  HttpClientOptions result;
-  result.egress = egress;
-  result.resolver = options.resolver;
-  result.connect_timeout = options.connect;
-  result.max_body_bytes = options.max_body_bytes;
-  result.max_connections = options.max_connections;
-  result.max_per_network = options.max_per_network;
-  result.network_wait = options.network_wait;
-  result.memory_wait = options.memory_wait;
-  result.stall_time = options.stall_time;
-  result.keep_alive = options.keep_alive;
-  result.http2 = options.http2;
-  result.ca_bundle = options.ca_bundle;
-  return result;
-}
-
 /// Whether `text` may be sent in a header line (HTTP P1).
 bool printable(std::string_view text) {
   return std::ranges::none_of(text, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; });
@@ -193,9 +176,11 @@ Validators FetchResponse::validators() const {
 
 Fetcher::Generation::Generation(const asio::any_io_executor& executor, FetchOptions fetch_options)
     : options(std::move(fetch_options)) {
-  clients.try_emplace("", executor, client_options(options, options.egress));
+  HttpClientOptions shared = options;  // all but the policy
+  clients.try_emplace("", executor, shared);
   for (const auto& [name, egress] : options.policies) {
-    clients.try_emplace(name, executor, client_options(options, egress));
+    shared.egress = egress;
+    clients.try_emplace(name, executor, shared);
   }
 }
 

@@ -109,15 +109,10 @@ struct FetchError : FetchTotals {
 
 using FetchResult = std::variant<FetchResponse, FetchError>;
 
-/// Configuration of a Fetcher.
-struct FetchOptions {
-  std::chrono::milliseconds wall = std::chrono::seconds(60);     ///< over all hops
-  std::chrono::milliseconds connect = std::chrono::seconds(10);  ///< TCP and TLS
-  std::uint64_t max_body_bytes = 16u << 20;
-  bool http2 = true;
-  bool allow_downgrade = false;  ///< follow redirects from https to http
-  EgressPolicy egress;
-  ResolverOptions resolver;
+/// Configuration of a Fetcher. `egress` is the policy of feeds that name none.
+struct FetchOptions : HttpClientOptions {
+  std::chrono::milliseconds wall = std::chrono::seconds(60);   ///< over all hops
+  bool allow_downgrade = false;                                ///< follow redirects from https to http
   std::map<std::string, EgressPolicy, std::less<>> policies;   ///< by name, for feeds that name one (SECURITY E8)
   std::map<std::string, Credential, std::less<>> credentials;  ///< by name, for feeds that name one (SECURITY K2)
   std::set<std::string, std::less<>> http1_hosts;              ///< use only HTTP/1.1 (HTTP H7)
@@ -125,13 +120,6 @@ struct FetchOptions {
   bool proxy_enforces_egress = false;                          ///< required for any use of a proxy (SECURITY E9)
   bool subscribers = false;  ///< report the subscriber count, if known, in the User-Agent (HTTP P19)
   std::string contact;       ///< URL for the User-Agent; "": none
-  std::size_t max_connections = 256 + 16;
-  std::size_t keep_alive = 1024;                                              ///< idle connections kept for reuse
-  std::size_t max_per_network = HttpClientOptions{}.max_per_network;          ///< in use at once (HTTP H8)
-  std::chrono::milliseconds network_wait = HttpClientOptions{}.network_wait;  ///< for a slot in its network
-  std::chrono::milliseconds memory_wait = HttpClientOptions{}.memory_wait;    ///< for memory to continue reading
-  std::chrono::seconds stall_time = HttpClientOptions{}.stall_time;           ///< with almost nothing received
-  std::string ca_bundle = HttpClientOptions{}.ca_bundle;                      ///< PEM file of trusted CAs
 };
 
 /// Fetches feeds, thousands at a time. Lives on one loop thread and must outlive all running fetch() calls.

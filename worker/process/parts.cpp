@@ -163,7 +163,7 @@ FetchOptions ServedParts::push_out_fetch_options(EgressPolicies egress) {
   FetchOptions made = fetch_options_with(std::move(egress));
   made.max_connections = config.push_out.at_once;
   made.keep_alive = std::min<std::size_t>(made.keep_alive, std::size_t{2} * config.push_out.at_once);
-  made.connect = std::min<std::chrono::milliseconds>(made.connect, config.push_out.timeout);
+  made.connect_timeout = std::min<std::chrono::milliseconds>(made.connect_timeout, config.push_out.timeout);
   return made;
 }
 

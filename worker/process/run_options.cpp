@@ -333,7 +333,7 @@ ProbeOptions probe_options(const Config& config) {
 FetchOptions fetch_options(const Config& config, EgressPolicies egress, std::size_t lanes, RunMode mode) {
   FetchOptions options;
   options.wall = config.fetch.wall;
-  options.connect = config.fetch.connect;
+  options.connect_timeout = config.fetch.connect;
   options.max_body_bytes = config.fetch.max_body;
   options.http2 = config.fetch.http2;
   options.allow_downgrade = config.fetch.allow_downgrade;

@@ -48,7 +48,7 @@ class HostileServerTest : public testing::Test {
   static FetchOptions options() {
     FetchOptions wanted;
     wanted.egress = *EgressPolicy::parse(std::vector<std::string>{"127.0.0.1:1024-65535"}, {}, {});
-    wanted.connect = std::chrono::seconds(10);
+    wanted.connect_timeout = std::chrono::seconds(10);
     return wanted;
   }
   FetchRequest request(const std::string& url) { return FetchRequest{.feed_url = url, .url = url, .validators = {}}; }
@@ -111,7 +111,7 @@ TEST_F(HostileServerTest, SlowAnswers) {
 // SECURITY T10: a handshake that never completes.
 TEST_F(HostileServerTest, SilentHandshake) {
   FetchOptions hasty = options();
-  hasty.connect = std::chrono::milliseconds(200);
+  hasty.connect_timeout = std::chrono::milliseconds(200);
   Fetcher by(context.get_executor(), hasty);
   const std::string url = "https://127.0.0.1:" + std::to_string(server.port()) + "/";
   EXPECT_EQ(ending_of(test::await(context, by.fetch(request(url)))).reason, "connect.timeout");
