@@ -5,7 +5,7 @@
 #include "worker/base/redact.hpp"
 #include "worker/config/config.hpp"
 #include "worker/config/config_values.hpp"
-#include "worker/egress/proxy.hpp"
+#include "worker/egress/web_url.hpp"
 
 namespace feedmill {
 namespace {

@@ -13,7 +13,7 @@
 #include "worker/base/units.hpp"
 #include "worker/config/config.hpp"
 #include "worker/config/config_values.hpp"
-#include "worker/egress/proxy.hpp"
+#include "worker/egress/web_url.hpp"
 
 namespace feedmill {
 namespace {

@@ -95,15 +95,12 @@ boost::system::result<EgressPolicy, std::string> EgressPolicy::parse(std::span<c
                                                                      std::span<const std::string> ports,
                                                                      std::span<const std::string> nat64) {
   EgressPolicy policy;
-  for (const std::string& text : allow) {
-    auto entry = parse_entry(text);
-    if (!entry) return "egress.allow: " + entry.error();
-    policy.allow_.push_back(std::move(*entry));
-  }
-  for (const std::string& text : deny) {
-    auto entry = parse_entry(text);
-    if (!entry) return "egress.deny: " + entry.error();
-    policy.deny_.push_back(std::move(*entry));
+  for (const bool allows : {true, false}) {
+    for (const std::string& text : allows ? allow : deny) {
+      auto entry = parse_entry(text);
+      if (!entry) return (allows ? "egress.allow: " : "egress.deny: ") + entry.error();
+      (allows ? policy.allow_ : policy.deny_).push_back(std::move(*entry));
+    }
   }
   if (!ports.empty()) policy.ports_.clear();
   for (const std::string& text : ports) {
@@ -347,20 +344,24 @@ bool EgressPolicy::is_public(const Address& address) {
          std::ranges::none_of(blocked_v6, [&](const V6Network& network) { return within_v6(address.bytes, network); });
 }
 
+std::string text_of(const sockaddr* address) {
+  char text[INET6_ADDRSTRLEN] = "";
+  if (address != nullptr && address->sa_family == AF_INET) {
+    inet_ntop(AF_INET, &reinterpret_cast<const sockaddr_in*>(address)->sin_addr, text, sizeof text);
+  } else if (address != nullptr && address->sa_family == AF_INET6) {
+    inet_ntop(AF_INET6, &reinterpret_cast<const sockaddr_in6*>(address)->sin6_addr, text, sizeof text);
+  }
+  return text;
+}
+
 std::optional<std::vector<std::string>> interface_addresses() {
   ifaddrs* first = nullptr;
   if (getifaddrs(&first) != 0) return std::nullopt;
   const std::unique_ptr<ifaddrs, void (*)(ifaddrs*)> owned(first, freeifaddrs);
   std::vector<std::string> addresses;
   for (const ifaddrs* one = first; one != nullptr; one = one->ifa_next) {
-    if (one->ifa_addr == nullptr) continue;
-    char text[INET6_ADDRSTRLEN] = "";
-    if (one->ifa_addr->sa_family == AF_INET) {
-      inet_ntop(AF_INET, &reinterpret_cast<const sockaddr_in*>(one->ifa_addr)->sin_addr, text, sizeof text);
-    } else if (one->ifa_addr->sa_family == AF_INET6) {
-      inet_ntop(AF_INET6, &reinterpret_cast<const sockaddr_in6*>(one->ifa_addr)->sin6_addr, text, sizeof text);
-    }
-    if (text[0] != '\0') addresses.emplace_back(text);
+    std::string text = text_of(one->ifa_addr);
+    if (!text.empty()) addresses.push_back(std::move(text));
   }
   return addresses;
 }

@@ -117,6 +117,9 @@ class EgressPolicy {
   std::vector<Prefix> nat64_;  ///< longest first
 };
 
+/// An IPv4 or IPv6 address as text, without scope; "" for any other, and for null.
+std::string text_of(const sockaddr* address);
+
 // This machine's own addresses (SECURITY E6): even a public one could be a way in.
 
 /// Addresses of all interfaces as text, IPv6 without scope; empty if the kernel does not report them (for example

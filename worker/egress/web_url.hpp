@@ -42,4 +42,16 @@ Origin origin_of(const std::string& url);
 /// "/hooks?a" of "https://example.org/hooks?a"; "" if nothing follows the host.
 std::string path_of(const std::string& url);
 
+// The operator's proxy for fetches (SECURITY E9).
+
+/// An HTTP proxy: forwarding for http, CONNECT for https.
+struct Proxy {
+  std::string url;   ///< "http://[user:password@]host:port": a secret if it has a password
+  std::string host;  ///< lower case, IPv6 in brackets
+  unsigned port = 0;
+};
+
+/// Parses "http://[user:password@]host:port". The error explains the format and never repeats the input.
+boost::system::result<Proxy, std::string> read_proxy(std::string_view text);
+
 }  // namespace feedmill

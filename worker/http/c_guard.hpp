@@ -26,6 +26,15 @@ class CGuard {
     }
   }
 
+  /// Runs `work`, which returns nothing, likewise.
+  template <class Work>
+  void run(Work&& work) noexcept {
+    run(true, [&] {
+      std::forward<Work>(work)();
+      return true;
+    });
+  }
+
   /// Keeps an exception caught elsewhere, unless there already is one.
   void keep(const std::exception_ptr& error) noexcept {
     if (!error_) error_ = error;
@@ -34,29 +43,20 @@ class CGuard {
   explicit operator bool() const { return error_ != nullptr; }
   const std::exception_ptr& error() const { return error_; }
 
-  /// worker.memory or worker.bug; detail() has its text. Only after an exception.
-  Reason reason() const {
-    return told([](const std::exception&) { return Reason::worker_bug; }, Reason::worker_memory, Reason::worker_bug);
-  }
-  std::string detail() const {
-    return told([](const std::exception& error) { return std::string(error.what()); }, std::string("no memory for it"),
-                std::string("unknown exception"));
-  }
-
- private:
-  template <class Result, class Tell>
-  Result told(Tell tell, Result no_memory, Result unknown) const {
+  /// worker.memory or worker.bug, and its text. Only after an exception.
+  std::pair<Reason, std::string> told() const {
     try {
       std::rethrow_exception(error_);
     } catch (const std::bad_alloc&) {
-      return no_memory;
+      return {Reason::worker_memory, "no memory for it"};
     } catch (const std::exception& error) {
-      return tell(error);
+      return {Reason::worker_bug, error.what()};
     } catch (...) {
-      return unknown;
+      return {Reason::worker_bug, "unknown exception"};
     }
   }
 
+ private:
   std::exception_ptr error_;
 };
 

@@ -88,10 +88,6 @@ std::size_t likely_size(std::size_t wire_bytes) {
   return wire_bytes * 6;
 }
 
-struct FreeDeflate {
-  void operator()(libdeflate_decompressor* decoder) const { libdeflate_free_decompressor(decoder); }
-};
-
 /// The last member's size modulo 2³², or 0 if implausible: deflate compresses by at most 1032.
 std::size_t stated_gzip_size(std::string_view body) {
   std::uint32_t size = 0;
@@ -103,7 +99,8 @@ std::size_t stated_gzip_size(std::string_view body) {
 }
 
 Result gunzip(std::string_view body, const Bound& bound) {
-  const std::unique_ptr<libdeflate_decompressor, FreeDeflate> decoder(libdeflate_alloc_decompressor());
+  const std::unique_ptr<libdeflate_decompressor, decltype(&libdeflate_free_decompressor)> decoder(
+      libdeflate_alloc_decompressor(), &libdeflate_free_decompressor);
   if (decoder == nullptr) throw std::bad_alloc();
   const std::size_t stated = stated_gzip_size(body);
   Output output(bound, stated > 0 ? stated : likely_size(body.size()));
@@ -156,12 +153,9 @@ Result gunzip_start(std::string_view body, const Bound& bound) {
   }
 }
 
-struct FreeBrotli {
-  void operator()(BrotliDecoderState* decoder) const { BrotliDecoderDestroyInstance(decoder); }
-};
-
 Result unbrotli(std::string_view body, const Bound& bound) {
-  const std::unique_ptr<BrotliDecoderState, FreeBrotli> decoder(BrotliDecoderCreateInstance(nullptr, nullptr, nullptr));
+  const std::unique_ptr<BrotliDecoderState, decltype(&BrotliDecoderDestroyInstance)> decoder(
+      BrotliDecoderCreateInstance(nullptr, nullptr, nullptr), &BrotliDecoderDestroyInstance);
   if (decoder == nullptr) throw std::bad_alloc();
   Output output(bound, likely_size(body.size()));
   auto next_in = reinterpret_cast<const std::uint8_t*>(body.data());
@@ -179,12 +173,8 @@ Result unbrotli(std::string_view body, const Bound& bound) {
   }
 }
 
-struct FreeZstd {
-  void operator()(ZSTD_DCtx* decoder) const { ZSTD_freeDCtx(decoder); }
-};
-
 Result unzstd(std::string_view body, const Bound& bound) {
-  const std::unique_ptr<ZSTD_DCtx, FreeZstd> decoder(ZSTD_createDCtx());
+  const std::unique_ptr<ZSTD_DCtx, decltype(&ZSTD_freeDCtx)> decoder(ZSTD_createDCtx(), &ZSTD_freeDCtx);
   if (decoder == nullptr) throw std::bad_alloc();
   ZSTD_DCtx_setParameter(decoder.get(), ZSTD_d_windowLogMax, 23);  // 8 MiB: RFC 9659
   Output output(bound, likely_size(body.size()));

@@ -5,7 +5,6 @@
 #include <arpa/nameser.h>
 #include <array>
 #include <cstdint>
-#include <cstring>
 #include <memory>
 #include <netinet/in.h>
 #include <stdexcept>
@@ -17,6 +16,7 @@
 #include <ares.h>
 
 #include "parsers/text/strings.hpp"
+#include "worker/egress/address_guard.hpp"
 
 namespace feedmill {
 namespace {
@@ -26,20 +26,6 @@ namespace asio = boost::asio;
 void need_cares() {
   static const int once = ares_library_init(ARES_LIB_INIT_ALL);
   if (once != ARES_SUCCESS) throw std::runtime_error("c-ares cannot be initialised");
-}
-
-std::string text_of(const sockaddr* address) {
-  char text[INET6_ADDRSTRLEN]{};
-  if (address->sa_family == AF_INET6) {
-    sockaddr_in6 v6{};
-    std::memcpy(&v6, address, sizeof v6);
-    inet_ntop(AF_INET6, &v6.sin6_addr, text, sizeof text);
-  } else {
-    sockaddr_in v4{};
-    std::memcpy(&v4, address, sizeof v4);
-    inet_ntop(AF_INET, &v4.sin_addr, text, sizeof text);
-  }
-  return text;
 }
 
 std::string_view as_text(const unsigned char* message, int size) {
@@ -169,13 +155,12 @@ void DnsChannel::on_hosts_file(void* data, int status, int, ares_addrinfo* info)
     ares_query(channel, host.c_str(), ns_c_in, ns_t_a, &DnsChannel::on_v4, &question);
     return;
   }
-  question.guard.run(false, [&] {
+  question.guard.run([&] {
     for (const ares_addrinfo_node* node = info == nullptr ? nullptr : info->nodes; node != nullptr;
          node = node->ai_next) {
       const bool is_v6 = node->ai_family == AF_INET6;
       (is_v6 ? question.v6 : question.v4).addresses.push_back(text_of(node->ai_addr));
     }
-    return true;
   });
   question.end(status);
 }
@@ -196,10 +181,7 @@ void DnsChannel::on_socket(void* data, ares_socket_t socket, int readable, int w
     channel.watches_.forget(socket);  // about to be closed
     return;
   }
-  channel.guard_.run(false, [&] {
-    channel.watches_.watch(socket, readable != 0, writable != 0);
-    return true;
-  });
+  channel.guard_.run([&] { channel.watches_.watch(socket, readable != 0, writable != 0); });
 }
 
 void DnsChannel::process(ares_socket_t readable, ares_socket_t writable) noexcept {
@@ -209,10 +191,7 @@ void DnsChannel::process(ares_socket_t readable, ares_socket_t writable) noexcep
 
 /// Runs after c-ares returns. If setting the timer or a watch failed, queries would never finish, so cancels them.
 void DnsChannel::settle() noexcept {
-  guard_.run(false, [&] {
-    set_timer();
-    return true;
-  });
+  guard_.run([&] { set_timer(); });
   if (!guard_) return;
   failure_ = std::exchange(guard_, CGuard());
   ares_cancel(channel_);

@@ -40,10 +40,6 @@ EgressView view_of(const Addresses& addresses, const EgressPolicy& policy, unsig
   return view.addresses.empty() ? refused(last.reason, last.detail, addresses) : view;
 }
 
-std::string bare(const std::string& address) {
-  return address.starts_with('[') ? address.substr(1, address.size() - 2) : address;
-}
-
 }  // namespace
 
 std::string_view to_string(EgressView::Verdict verdict) {
@@ -80,7 +76,7 @@ EgressView EgressViewer::of_text(const EgressQuestion& question) const {
   if (style->proxy) return {EgressView::Verdict::proxied, {}, "", ""};
   const EgressPolicy& policy = style->policy.empty() ? options_.egress : options_.policies.at(style->policy);
   const Origin origin = origin_of(question.url);
-  if (is_address(origin.host)) return view_of({bare(origin.host)}, policy, origin.port);
+  if (is_address(origin.host)) return view_of({bare_address(origin.host)}, policy, origin.port);
   return {EgressView::Verdict::unknown, {}, "", "its name was not resolved"};
 }
 

@@ -65,8 +65,6 @@ class EgressViewer {
 
 // Blocking name resolution for verbs.
 
-using LookedUp = boost::system::result<Addresses, ResolveError>;
-
 /// Resolves each name to its addresses or an error. Blocks for about `patience` at most; throws Interrupted if the verb
 /// is interrupted.
 std::map<std::string, LookedUp> look_up(const ResolverOptions& options, const std::set<std::string>& names,

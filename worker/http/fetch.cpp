@@ -176,7 +176,7 @@ Validators FetchResponse::validators() const {
 
 Fetcher::Generation::Generation(const asio::any_io_executor& executor, FetchOptions fetch_options)
     : options(std::move(fetch_options)) {
-  HttpClientOptions shared = options;  // all but the policy
+  auto shared = static_cast<const HttpClientOptions&>(options);
   clients.try_emplace("", executor, shared);
   for (const auto& [name, egress] : options.policies) {
     shared.egress = egress;

@@ -37,20 +37,13 @@ void add_address(Usable& usable, const std::string& address) {
   usable.addresses.push_back(address);
 }
 
-/// The addresses of a proxy; the policy does not apply to them.
-Usable listed(const Addresses& addresses) {
-  Usable usable;
-  for (std::size_t i = 0; i < std::min(addresses.size(), most_addresses); ++i) add_address(usable, addresses[i]);
-  usable.reason = Reason::dns_failed;
-  usable.detail = "the proxy has no address";
-  return usable;
-}
-
-Usable usable_of(const Addresses& addresses, const EgressPolicy& egress, unsigned port) {
-  Usable usable;
+/// `egress`: null for the addresses of a proxy, to which the policy does not apply.
+Usable usable_of(const Addresses& addresses, const EgressPolicy* egress, unsigned port) {
+  Usable usable{"", {}, Reason::dns_failed, "the proxy has no address"};
   std::size_t count = 0;
   for (const std::string& address : addresses) {
-    const Egress verdict = egress.check(address, static_cast<std::uint16_t>(port));
+    const Egress verdict =
+        egress == nullptr ? Egress::allowed : egress->check(address, static_cast<std::uint16_t>(port));
     if (verdict != Egress::allowed) {
       Refusal refusal = refusal_of(verdict, address, port);
       usable.reason = refusal.reason;
@@ -117,10 +110,10 @@ asio::awaitable<HttpResult> HttpClient::get(const HttpRequest& request) {
     failure.detail = host + ": " + addresses.error().detail;
     co_return failure;
   }
-  Usable usable = request.proxy ? listed(*addresses) : usable_of(*addresses, egress(), port);
+  Usable usable = usable_of(*addresses, request.proxy ? nullptr : &egress(), port);
   if (!request.proxy && usable.list.find('[') != usable.list.npos) {
     co_await look_for_nat64(request.deadline);
-    usable = usable_of(*addresses, egress(), port);
+    usable = usable_of(*addresses, &egress(), port);
   }
   if (!request.address.empty() && !request.proxy) usable = only(request.address, usable);
   if (usable.list.empty()) {
@@ -137,13 +130,10 @@ asio::awaitable<HttpResult> HttpClient::get(const HttpRequest& request) {
 
 asio::awaitable<std::string> HttpClient::address_of(const std::string& url, steady_clock::time_point deadline) {
   const Origin origin = origin_of(url);
-  if (is_address(origin.host)) {
-    const bool is_v6 = origin.host.starts_with('[');
-    co_return is_v6 ? origin.host.substr(1, origin.host.size() - 2) : origin.host;
-  }
+  if (is_address(origin.host)) co_return bare_address(origin.host);
   const auto resolved = co_await resolver_.resolve(origin.host, deadline);
   if (!resolved) co_return std::string();
-  const Addresses addresses = usable_of(*resolved, egress(), origin.port).addresses;
+  const Addresses addresses = usable_of(*resolved, &egress(), origin.port).addresses;
   const auto v4 = std::ranges::find_if(addresses, [](const std::string& one) { return one.find(':') == one.npos; });
   if (v4 != addresses.end()) co_return *v4;
   co_return addresses.empty() ? std::string() : addresses.front();

@@ -133,11 +133,8 @@ int HttpEngine::watch_socket(CURL* easy, curl_socket_t socket, int what, void* d
   const auto own = engine.sockets_.find(easy);
   if (own != engine.sockets_.end() && what != CURL_POLL_REMOVE) own->second = socket;
   CGuard guard;
-  guard.run(0, [&] {
-    // CURL_POLL_REMOVE clears the interest but keeps the watch: the connection may be kept and watched again.
-    engine.watches_.watch(socket, (what & CURL_POLL_IN) != 0, (what & CURL_POLL_OUT) != 0);
-    return 0;
-  });
+  // CURL_POLL_REMOVE clears the interest but keeps the watch: the connection may be kept and watched again.
+  guard.run([&] { engine.watches_.watch(socket, (what & CURL_POLL_IN) != 0, (what & CURL_POLL_OUT) != 0); });
   if (guard) engine.fail(easy, guard.error());
   return 0;  // other values would end all current and future transfers
 }
@@ -176,10 +173,7 @@ bool HttpEngine::worth_keeping(std::string_view origin) {
 int HttpEngine::set_timer(CURLM*, long milliseconds, void* data) {
   HttpEngine& engine = *static_cast<HttpEngine*>(data);
   CGuard guard;
-  guard.run(0, [&] {
-    engine.start_timer(milliseconds);
-    return 0;
-  });
+  guard.run([&] { engine.start_timer(milliseconds); });
   if (guard) engine.fail_all(guard.error());  // affects all transfers
   return 0;
 }

@@ -12,7 +12,7 @@
 #include "worker/base/memory_budget.hpp"
 #include "worker/base/report.hpp"
 #include "worker/egress/address_guard.hpp"
-#include "worker/egress/proxy.hpp"
+#include "worker/egress/web_url.hpp"
 #include "worker/http/http_fields.hpp"
 #include "worker/http/resolver.hpp"
 
@@ -37,7 +37,7 @@ struct HttpClientOptions {
   std::size_t max_posts_per_network = 16;  ///< counted separately; without a free slot, a post fails at once
   std::chrono::milliseconds memory_wait = std::chrono::seconds(10);  ///< for memory to continue reading (SECURITY M3)
   bool http2 = true;                                                 ///< negotiated by ALPN over TLS
-  std::string ca_bundle = "/etc/ssl/certs/ca-certificates.crt";  ///< PEM file of trusted CAs
+  std::string ca_bundle = "/etc/ssl/certs/ca-certificates.crt";      ///< PEM file of trusted CAs
 };
 
 /// A single request; redirects are not followed.

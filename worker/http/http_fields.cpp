@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstdint>
 
 #include "parsers/text/strings.hpp"
@@ -25,10 +24,7 @@ std::string_view unquoted(std::string_view text) {
 /// Accepts only digits; larger values become 2³¹−1.
 std::optional<seconds> delta_seconds(std::string_view text) {
   if (text.empty() || !std::ranges::all_of(text, is_digit)) return std::nullopt;
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || value > most_seconds) value = most_seconds;
-  return seconds(value);
+  return seconds(std::min(leading_number(text, most_seconds), most_seconds));
 }
 
 /// Splits at `separator` outside quotes; calls `each` with each trimmed piece.
@@ -71,9 +67,7 @@ Words words_of(std::string_view text) {
 
 std::optional<unsigned> number(std::string_view text, std::size_t fewest, std::size_t most) {
   if (text.size() < fewest || text.size() > most || !std::ranges::all_of(text, is_digit)) return std::nullopt;
-  unsigned value = 0;
-  for (const char c : text) value = value * 10 + static_cast<unsigned>(c - '0');
-  return value;
+  return leading_number<unsigned>(text);
 }
 
 std::optional<unsigned> month(std::string_view text) {

@@ -68,20 +68,17 @@ struct TlsSessions::Hooks {
   /// A ticket has arrived. Returns 0: no reference was taken.
   static int on_new_session(SSL* connection, SSL_SESSION* session) {
     CGuard guard;  // a session that cannot be stored is dropped: the next handshake is a full one
-    return guard.run(0, [&] {
+    guard.run([&] {
       const Binding& binding = binding_of(connection);
       binding.sessions->put(binding.key, session);
-      return 0;
     });
+    return 0;
   }
 
   /// libcurl creates the SSL object after its last callback to us, so the session is set when the handshake begins.
   static void on_progress(const SSL* connection, int where, int) {
     CGuard guard;  // without a session, the handshake is a full one
-    guard.run(0, [&] {
-      resume(connection, where);
-      return 0;
-    });
+    guard.run([&] { resume(connection, where); });
   }
 
   static void resume(const SSL* connection, int where) {

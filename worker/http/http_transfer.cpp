@@ -255,19 +255,11 @@ int HttpTransfer::resolve() {
 
 /// Opens every connection (SECURITY E3). After a refusal libcurl tries the next address.
 curl_socket_t HttpTransfer::open(const curl_sockaddr& address) {
-  char text[INET6_ADDRSTRLEN] = "its address";
-  std::uint16_t port = 0;
-  if (address.family == AF_INET) {
-    sockaddr_in v4{};
-    std::memcpy(&v4, &address.addr, sizeof v4);
-    inet_ntop(AF_INET, &v4.sin_addr, text, sizeof text);
-    port = ntohs(v4.sin_port);
-  } else if (address.family == AF_INET6) {
-    sockaddr_in6 v6{};
-    std::memcpy(&v6, reinterpret_cast<const char*>(&address) + offsetof(curl_sockaddr, addr), sizeof v6);
-    inet_ntop(AF_INET6, &v6.sin6_addr, text, sizeof text);
-    port = ntohs(v6.sin6_port);
-  }
+  std::string text = text_of(&address.addr);
+  sockaddr_in place{};  // IPv6 has its port in the same place
+  std::memcpy(&place, &address.addr, sizeof place);
+  const std::uint16_t port = text.empty() ? 0 : ntohs(place.sin_port);
+  if (text.empty()) text = "its address";
   const Egress verdict = proxy_port_ != 0 ? verdict_of_proxy(port) : shared_.egress().check(&address.addr, port);
   if (!egress_allows(verdict, text, port)) return CURL_SOCKET_BAD;
   if (!enter_network(text, port)) return CURL_SOCKET_BAD;
@@ -439,7 +431,7 @@ bool HttpTransfer::moves() {
 }
 
 HttpFailure HttpTransfer::given_up() {
-  if (guard_) return failure(guard_.reason(), guard_.detail());
+  if (guard_) return own_failure();
   if (paused_until_ && !stalled_) return failure(Reason::worker_memory, "no memory for more of its body");
   return with_what_came(stalled_ ? failure(Reason::http_stalled, "received almost nothing for too long")
                                  : failure(Reason::http_timeout, "no complete answer within the time allowed"));
@@ -484,8 +476,13 @@ HttpFailure HttpTransfer::failure(Reason reason, std::string detail) const {
   return HttpFailure{reason, std::move(detail), head_.status(), trace()};
 }
 
+HttpFailure HttpTransfer::own_failure() const {
+  auto [reason, detail] = guard_.told();
+  return failure(reason, std::move(detail));
+}
+
 HttpResult HttpTransfer::result() {
-  if (guard_) return failure(guard_.reason(), guard_.detail());
+  if (guard_) return own_failure();
   if (code_ != CURLE_OK) return with_what_came(failure_of_code());
   if (!head_.is_whole()) return failure(Reason::http_truncated, "ends within its header");
   HttpResponse response;

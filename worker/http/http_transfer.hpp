@@ -95,6 +95,7 @@ class HttpTransfer {
   HttpTrace trace() const;
   HttpFailure with_what_came(HttpFailure ending);
   HttpFailure failure(Reason reason, std::string detail) const;
+  HttpFailure own_failure() const;
   HttpFailure failure_of_code() const;
   std::optional<HttpFailure> refused_by_proxy() const;
   Reason connect_reason() const;

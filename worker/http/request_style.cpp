@@ -1,12 +1,11 @@
 #include "worker/http/request_style.hpp"
 
 #include <algorithm>
-#include <array>
-#include <cstdio>
 #include <stdexcept>
 
 #include <fmt/format.h>
-#include <xxhash.h>
+
+#include "worker/base/log.hpp"
 
 namespace feedmill {
 namespace {
@@ -102,9 +101,6 @@ bool RequestStyle::dress(HttpRequest& hop, const Origin& origin, bool with_heade
 
 std::string user_agent(std::string_view contact, std::string_view feed_url, std::string_view products,
                        std::optional<std::uint64_t> subscribers) {
-  std::array<char, 17> id{};
-  std::snprintf(id.data(), id.size(), "%016llx",
-                static_cast<unsigned long long>(XXH3_64bits(feed_url.data(), feed_url.size())));
   std::string text;
   text.reserve(products.size() + contact.size() + 80);
   text += products;
@@ -114,7 +110,7 @@ std::string user_agent(std::string_view contact, std::string_view feed_url, std:
   text += " (";
   if (!contact.empty()) text.append("+").append(contact).append("; ");
   if (subscribers) text.append(std::to_string(*subscribers)).append(" subscribers; ");
-  return text.append("feed-id=").append(id.data()).append(")");
+  return text.append("feed-id=").append(feed_id(feed_url)).append(")");
 }
 
 void throw_exception_from_error(const UnusableSettings& unusable, const boost::source_location&) {

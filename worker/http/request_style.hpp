@@ -10,7 +10,6 @@
 
 #include <boost/system/result.hpp>
 
-#include "worker/egress/proxy.hpp"
 #include "worker/egress/web_url.hpp"
 #include "worker/http/fetch.hpp"
 

@@ -2,13 +2,8 @@
 
 #include <algorithm>
 #include <arpa/inet.h>
-#include <deque>
-#include <list>
 #include <netinet/in.h>
-#include <optional>
 #include <stdexcept>
-#include <string_view>
-#include <unordered_map>
 #include <utility>
 
 #include <ares.h>
@@ -27,7 +22,6 @@ namespace {
 
 namespace asio = boost::asio;
 using std::chrono::steady_clock;
-using Answer = boost::system::result<Addresses, ResolveError>;
 
 constexpr std::size_t most_kept_addresses = 32;   // per name
 constexpr std::size_t most_domains = 10'000;      // with recorded timeouts
@@ -67,85 +61,22 @@ ResolveError error_of(int status) {
 
 }  // namespace
 
-class Resolver::Impl {
- public:
-  Impl(asio::any_io_executor executor, ResolverOptions options);
-  ~Impl();
-  Impl(const Impl&) = delete;
-  Impl& operator=(const Impl&) = delete;
-
-  class Waiter;
-
-  const asio::any_io_executor& executor() const { return executor_; }
-  std::optional<Answer> known(const std::string& host);
-  bool circuit_open(const std::string& host) const;
-  void reload() { renew_ = true; }
-  std::uint64_t queries() const { return queries_; }
-  void tell(Lookup became, steady_clock::time_point from) const {
-    if (options_.tell) options_.tell(became, steady_clock::now() - from);
-  }
-
- private:
-  /// A name that callers wait for: queued, or queried.
-  struct Question {
-    Impl* impl;
-    std::string host;
-    DnsChannel* channel = nullptr;
-    std::vector<Waiter*> waiters;
-  };
-  struct Cached {
-    std::string host;
-    Answer answer;
-    steady_clock::time_point until;
-  };
-  struct Circuit {
-    unsigned timeouts = 0;
-    steady_clock::time_point open_until;
-  };
-
-  static void on_answer(void* question, int status, HostAddresses v6, HostAddresses v4);
-
-  Question& question_of(const std::string& host);
-  void ask_next() noexcept;
-  DnsChannel& channel();
-  void drop_retired();
-  void answered(const Question& question, int status, HostAddresses v6, HostAddresses v4) noexcept;
-  void take(const Question& question, int status, HostAddresses v6, HostAddresses v4);
-  std::unique_ptr<Question> taken_out(const Question& question) noexcept;
-  void remember(const std::string& host, const Answer& answer, std::chrono::seconds time);
-  void note(const std::string& host, bool timed_out);
-
-  asio::any_io_executor executor_;
-  ResolverOptions options_;
-  std::shared_ptr<Impl*> alive_;  ///< shared with posted work; set to null on destruction
-  std::uint64_t queries_ = 0;
-  std::size_t outstanding_ = 0;
-  bool asking_ = false;  ///< in ask_next(), which answers may re-enter
-  bool renew_ = false;
-  std::list<Cached> cache_;  ///< most recently used first
-  std::unordered_map<std::string_view, std::list<Cached>::iterator> by_host_;
-  std::unordered_map<std::string, Circuit> circuits_;
-  std::unordered_map<std::string, std::unique_ptr<Question>> questions_;
-  std::deque<Question*> queue_;
-  std::vector<std::unique_ptr<DnsChannel>> channels_;  ///< the last is the current one
-};
-
 /// A caller waiting for an answer: joins the question on construction, leaves it on destruction.
-class Resolver::Impl::Waiter {
+class Resolver::Waiter {
  public:
-  Waiter(Impl& impl, const std::string& host) : done(impl.executor()), impl_(impl), host_(host) {
+  Waiter(Resolver& resolver, const std::string& host) : done(resolver.executor_), resolver_(resolver), host_(host) {
     done.expires_at(asio::steady_timer::time_point::max());
-    impl_.question_of(host_).waiters.push_back(this);
-    impl_.ask_next();
+    resolver_.question_of(host_).waiters.push_back(this);
+    resolver_.ask_next();
   }
   ~Waiter() {
-    const auto found = impl_.questions_.find(host_);
-    if (found != impl_.questions_.end()) std::erase(found->second->waiters, this);
+    const auto found = resolver_.questions_.find(host_);
+    if (found != resolver_.questions_.end()) std::erase(found->second->waiters, this);
   }
   Waiter(const Waiter&) = delete;
   Waiter& operator=(const Waiter&) = delete;
 
-  void finish(const Answer& result) {
+  void finish(const LookedUp& result) {
     answer = result;
     done.cancel();
   }
@@ -155,25 +86,29 @@ class Resolver::Impl::Waiter {
   }
 
   asio::steady_timer done;
-  std::optional<Answer> answer;
+  std::optional<LookedUp> answer;
   CGuard failure;  ///< set instead of an answer
 
  private:
-  Impl& impl_;
+  Resolver& resolver_;
   const std::string& host_;
 };
 
-Resolver::Impl::Impl(asio::any_io_executor executor, ResolverOptions options)
-    : executor_(std::move(executor)), options_(std::move(options)), alive_(std::make_shared<Impl*>(this)) {
+Resolver::Resolver(asio::any_io_executor executor, ResolverOptions options)
+    : executor_(std::move(executor)), options_(std::move(options)), alive_(std::make_shared<Resolver*>(this)) {
   channels_.push_back(std::make_unique<DnsChannel>(executor_, options_));
 }
 
-Resolver::Impl::~Impl() {
+Resolver::~Resolver() {
   *alive_ = nullptr;
   channels_.clear();  // answers ARES_EDESTRUCTION to outstanding questions
 }
 
-std::optional<Answer> Resolver::Impl::known(const std::string& host) {
+void Resolver::tell(Lookup became, steady_clock::time_point from) const {
+  if (options_.tell) options_.tell(became, steady_clock::now() - from);
+}
+
+std::optional<LookedUp> Resolver::known(const std::string& host) {
   const auto found = by_host_.find(host);
   if (found == by_host_.end()) return std::nullopt;
   const auto cached = found->second;
@@ -182,7 +117,7 @@ std::optional<Answer> Resolver::Impl::known(const std::string& host) {
   return cached->answer;
 }
 
-void Resolver::Impl::remember(const std::string& host, const Answer& answer, std::chrono::seconds time) {
+void Resolver::remember(const std::string& host, const LookedUp& answer, std::chrono::seconds time) {
   if (known(host)) return;
   if (const auto expired = by_host_.find(host); expired != by_host_.end()) {
     const auto cached = expired->second;
@@ -201,7 +136,7 @@ void Resolver::Impl::remember(const std::string& host, const Answer& answer, std
 
 /// Never open for a name that resolved in its last lookup: redirects can lead to any number of unresolvable names of
 /// its domain.
-bool Resolver::Impl::circuit_open(const std::string& host) const {
+bool Resolver::circuit_open(const std::string& host) const {
   if (circuits_.empty()) return false;
   if (const auto last = by_host_.find(host); last != by_host_.end() && last->second->answer.has_value()) return false;
   const auto found = circuits_.find(registrable_domain(host));
@@ -209,7 +144,7 @@ bool Resolver::Impl::circuit_open(const std::string& host) const {
 }
 
 /// Keeps a domain with unresponsive name servers from occupying all query slots.
-void Resolver::Impl::note(const std::string& host, bool timed_out) {
+void Resolver::note(const std::string& host, bool timed_out) {
   if (!timed_out) {
     if (!circuits_.empty()) circuits_.erase(registrable_domain(host));
     return;
@@ -222,7 +157,7 @@ void Resolver::Impl::note(const std::string& host, bool timed_out) {
   if (++circuit.timeouts >= timeouts_to_open_circuit) circuit.open_until = now + circuit_time;
 }
 
-Resolver::Impl::Question& Resolver::Impl::question_of(const std::string& host) {
+Resolver::Question& Resolver::question_of(const std::string& host) {
   std::unique_ptr<Question>& question = questions_[host];
   if (question == nullptr) {
     auto fresh = std::make_unique<Question>(Question{this, host, nullptr, {}});
@@ -232,7 +167,7 @@ Resolver::Impl::Question& Resolver::Impl::question_of(const std::string& host) {
   return *question;
 }
 
-void Resolver::Impl::ask_next() noexcept {
+void Resolver::ask_next() noexcept {
   if (asking_) return;
   asking_ = true;
   while (outstanding_ < options_.max_outstanding && !queue_.empty()) {
@@ -251,12 +186,12 @@ void Resolver::Impl::ask_next() noexcept {
     }
     ++outstanding_;
     ++queries_;
-    question.channel->ask(question.host, &Impl::on_answer, &question);
+    question.channel->ask(question.host, &Resolver::on_answer, &question);
   }
   asking_ = false;
 }
 
-DnsChannel& Resolver::Impl::channel() {
+DnsChannel& Resolver::channel() {
   const DnsChannel& current = *channels_.back();
   const bool old = steady_clock::now() - current.made >= options_.channel_age;
   if (!renew_ && !old && current.asked < options_.channel_queries) return *channels_.back();
@@ -273,18 +208,18 @@ DnsChannel& Resolver::Impl::channel() {
 }
 
 /// Must not run within a callback of c-ares.
-void Resolver::Impl::drop_retired() {
+void Resolver::drop_retired() {
   const DnsChannel* current = channels_.back().get();
   std::erase_if(channels_, [&](const auto& channel) { return channel.get() != current && channel->outstanding == 0; });
 }
 
-void Resolver::Impl::on_answer(void* data, int status, HostAddresses v6, HostAddresses v4) {
+void Resolver::on_answer(void* data, int status, HostAddresses v6, HostAddresses v4) {
   if (status == ARES_EDESTRUCTION) return;  // the resolver is being destroyed; there are no waiters
   const Question& question = *static_cast<Question*>(data);
-  question.impl->answered(question, status, std::move(v6), std::move(v4));
+  question.resolver->answered(question, status, std::move(v6), std::move(v4));
 }
 
-void Resolver::Impl::answered(const Question& question, int status, HostAddresses v6, HostAddresses v4) noexcept {
+void Resolver::answered(const Question& question, int status, HostAddresses v6, HostAddresses v4) noexcept {
   const std::unique_ptr<Question> owned = taken_out(question);
   --outstanding_;
   --owned->channel->outstanding;
@@ -292,10 +227,7 @@ void Resolver::Impl::answered(const Question& question, int status, HostAddresse
   if (status == ARES_ECANCELLED && owned->channel->failure()) {
     guard = owned->channel->failure();
   } else {
-    guard.run(false, [&] {
-      take(*owned, status, std::move(v6), std::move(v4));
-      return true;
-    });
+    guard.run([&] { take(*owned, status, std::move(v6), std::move(v4)); });
   }
   if (guard) {
     for (Waiter* waiter : owned->waiters) waiter->fail(guard.error());
@@ -303,14 +235,14 @@ void Resolver::Impl::answered(const Question& question, int status, HostAddresse
   ask_next();
 }
 
-std::unique_ptr<Resolver::Impl::Question> Resolver::Impl::taken_out(const Question& question) noexcept {
+std::unique_ptr<Resolver::Question> Resolver::taken_out(const Question& question) noexcept {
   const auto place = questions_.find(question.host);
   std::unique_ptr<Question> owned = std::move(place->second);
   questions_.erase(place);
   return owned;
 }
 
-void Resolver::Impl::take(const Question& question, int status, HostAddresses v6, HostAddresses v4) {
+void Resolver::take(const Question& question, int status, HostAddresses v6, HostAddresses v4) {
   if (question.channel->outstanding == 0 && question.channel != channels_.back().get()) {
     asio::post(executor_, [alive = alive_] {
       if (*alive != nullptr) (*alive)->drop_retired();
@@ -319,7 +251,7 @@ void Resolver::Impl::take(const Question& question, int status, HostAddresses v6
   const std::chrono::seconds ttl = ttl_of(v6, v4);
   Addresses addresses = in_turns(std::move(v6.addresses), std::move(v4.addresses));
   const bool found = !addresses.empty();
-  const Answer answer = found ? Answer(std::move(addresses)) : Answer(error_of(status));
+  const LookedUp answer = found ? LookedUp(std::move(addresses)) : LookedUp(error_of(status));
   std::chrono::seconds time = options_.failure_ttl;
   if (found) {
     time = std::clamp(ttl, options_.min_ttl, options_.max_ttl);
@@ -333,7 +265,7 @@ void Resolver::Impl::take(const Question& question, int status, HostAddresses v6
 
 namespace {
 
-Lookup lookup_of(const Answer& answer) {
+Lookup lookup_of(const LookedUp& answer) {
   if (answer) return Lookup::ok;
   switch (answer.error().reason) {
     case Reason::dns_not_found:
@@ -347,27 +279,22 @@ Lookup lookup_of(const Answer& answer) {
 
 }  // namespace
 
-Resolver::Resolver(asio::any_io_executor executor, ResolverOptions options)
-    : impl_(std::make_unique<Impl>(std::move(executor), std::move(options))) {}
-
-Resolver::~Resolver() = default;
-
-asio::awaitable<Answer> Resolver::resolve(std::string host, steady_clock::time_point deadline) {
+asio::awaitable<LookedUp> Resolver::resolve(std::string host, steady_clock::time_point deadline) {
   if (host == "localhost" || host.ends_with(".localhost")) {  // RFC 6761 §6.3: regardless of the hosts file
     Addresses loopback{"::1", "127.0.0.1"};
     co_return std::move(loopback);
   }
   if (host.ends_with(".onion")) co_return ResolveError{Reason::dns_not_found, "no such host"};  // RFC 7686 §2
   const auto from = steady_clock::now();
-  if (auto known = impl_->known(host)) {
-    impl_->tell(Lookup::cached, from);
-    co_return std::move(*known);
+  if (auto cached = known(host)) {
+    tell(Lookup::cached, from);
+    co_return std::move(*cached);
   }
-  if (impl_->circuit_open(host)) {
-    impl_->tell(Lookup::timeout, from);
+  if (circuit_open(host)) {
+    tell(Lookup::timeout, from);
     co_return ResolveError{Reason::dns_timeout, "the name servers of its domain have not answered for a while"};
   }
-  Impl::Waiter waiter(*impl_, host);
+  Waiter waiter(*this, host);
   if (!waiter.answer && !waiter.failure) {
     waiter.done.expires_at(deadline);
     const auto [interrupted] = co_await waiter.done.async_wait(asio::as_tuple(asio::use_awaitable));
@@ -375,25 +302,22 @@ asio::awaitable<Answer> Resolver::resolve(std::string host, steady_clock::time_p
       throw boost::system::system_error(interrupted);  // cancelled: unwind
   }
   if (waiter.failure) {
-    impl_->tell(Lookup::failed, from);
-    co_return ResolveError{waiter.failure.reason(), waiter.failure.detail()};
+    tell(Lookup::failed, from);
+    auto [reason, detail] = waiter.failure.told();
+    co_return ResolveError{reason, std::move(detail)};
   }
-  impl_->tell(waiter.answer ? lookup_of(*waiter.answer) : Lookup::timeout, from);
+  tell(waiter.answer ? lookup_of(*waiter.answer) : Lookup::timeout, from);
   if (!waiter.answer) co_return ResolveError{Reason::dns_timeout, "no answer within the time allowed"};
   co_return std::move(*waiter.answer);
-}
-
-void Resolver::reload() {
-  impl_->reload();
-}
-
-std::uint64_t Resolver::queries() const {
-  return impl_->queries();
 }
 
 bool is_address(std::string_view host) {
   in_addr v4{};
   return host.starts_with('[') || inet_pton(AF_INET, std::string(host).c_str(), &v4) == 1;
+}
+
+std::string bare_address(const std::string& host) {
+  return host.starts_with('[') ? host.substr(1, host.size() - 2) : host;
 }
 
 std::string registrable_domain(const std::string& host) {

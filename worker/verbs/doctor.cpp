@@ -23,7 +23,6 @@
 #include "storage/redis/redis.hpp"
 #include "worker/base/system.hpp"
 #include "worker/base/units.hpp"
-#include "worker/egress/proxy.hpp"
 #include "worker/egress/web_url.hpp"
 #include "worker/http/egress_view.hpp"
 #include "worker/observe/store_health.hpp"
