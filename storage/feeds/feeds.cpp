@@ -530,7 +530,7 @@ namespace {
 constexpr Milliseconds undo_within = std::chrono::days(90);
 
 const std::string& requested(const FeedRecord& record) {
-  return record.state.address.fetch_url.empty() ? record.feed_url : record.state.address.fetch_url;
+  return record.state.address.requested(record.feed_url);
 }
 
 }  // namespace

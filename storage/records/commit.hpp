@@ -161,6 +161,9 @@ struct Claim {
   std::string egress{};           ///< egress name of the worker, "" = none (HTTP H10)
   bool has_posts = true;          ///< the feed may have posts in the store; false: none was ever stored
   std::uint64_t failovers = 0;    ///< failover count of the store: later reads need at least this one (RELIABILITY L24)
+
+  /// The URL to request.
+  const std::string& address() const { return state.address.requested(feed_url); }
 };
 
 /// Result of one claim call.

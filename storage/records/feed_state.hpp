@@ -90,6 +90,8 @@ struct FeedAddress {
   std::string
       no_move_to;  ///< URL it never moves to by itself: another feed's (HTTP R8), or one that its operator undid
 
+  /// The URL to request for the feed at `feed_url`, which must outlive the result.
+  const std::string& requested(const std::string& feed_url) const { return fetch_url.empty() ? feed_url : fetch_url; }
   bool operator==(const FeedAddress&) const = default;
 };
 

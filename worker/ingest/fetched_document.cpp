@@ -19,8 +19,8 @@
 #include "worker/base/system.hpp"
 #include "worker/egress/web_url.hpp"
 #include "worker/observe/store_health.hpp"
-#include "worker/policy/host_answer.hpp"
-#include "worker/policy/older_pages.hpp"
+#include "worker/policy/answers.hpp"
+#include "worker/policy/decide.hpp"
 
 namespace feedmill {
 
@@ -34,16 +34,12 @@ constexpr Milliseconds longest_put_off{900'000};      // RELIABILITY L27
 constexpr std::uint64_t most_read_here = 64U << 10U;  // bytes decoded on the loop: 0.3 ms
 constexpr std::uint64_t most_steps_here = 300'000;    // about 3 ms, whatever the document
 
-const std::string& address_of(const Claim& claim) {
-  return claim.state.address.fetch_url.empty() ? claim.feed_url : claim.state.address.fetch_url;
-}
-
 /// `again`: without validators.
 FetchRequest request_of(const Claim& claim, bool again) {
   const FeedState& state = claim.state;
   FetchRequest request;
   request.feed_url = claim.feed_url;
-  request.url = address_of(claim);
+  request.url = claim.address();
   if (!again && !wants_probe(state, claim.now)) {
     request.validators = {state.validators.etag, state.validators.last_modified,
                           state.validators.url.empty() ? request.url : state.validators.url};
@@ -107,7 +103,30 @@ Exposure exposure_of(const FetchResponse& response) {
   return response.opened_by_allow ? Exposure::opened_by_allow : Exposure::open_to_all;
 }
 
+std::optional<Claim> claim_of_page(const Claim& of_feed) {
+  if (!is_for_page(of_feed)) return std::nullopt;
+  Claim claim = of_feed;
+  FeedState& state = claim.state;
+  state.address.fetch_url = state.older.walk.next;
+  state.validators = KnownValidators();
+  state.document = NewestDocument();
+  state.refused = RefusedDocument();
+  state.identity.unfit_documents = 0;  // a page must not change the posts' identity
+  return claim;
+}
+
 }  // namespace
+
+FetchedDocument::FetchedDocument(Fetcher& fetcher, ReadingThreads& threads, StorePool& store, MemoryBudget& memory,
+                                 const RefreshOptions& options, const Claim& claim)
+    : page_(claim_of_page(claim)),
+      claim_(page_ ? *page_ : claim),
+      fetcher_(fetcher),
+      threads_(threads),
+      store_(store),
+      memory_(memory, claim_.state.document.wire_bytes),
+      options_(options),
+      texts_(texts_to_read(claim_.state, options.policy.retention)) {}
 
 Exchange exchange_of(const Claim& claim, const FetchRequest& request, const FetchResult& fetched) {
   Exchange exchange;
@@ -132,13 +151,13 @@ Exchange exchange_of(const Claim& claim, const FetchRequest& request, const Fetc
   return exchange;
 }
 
-asio::awaitable<Attempt> FetchedDocument::attempt(const Claim& claim, RefreshObserver& seen) {
-  FetchRequest request = request_of(claim, texts_.again);
+asio::awaitable<Attempt> FetchedDocument::attempt(const Claim&, RefreshObserver& seen) {
+  FetchRequest request = request_of(claim_, texts_.again);
   request.memory = &memory_;
-  request.enter_server = [&](std::string url) { return enter_host(claim, std::move(url)); };
+  request.enter_server = [&](std::string url) { return enter_host(std::move(url)); };
   Attempt result;
   FetchError busy;
-  if (!options_.partition.is_whole() && !co_await enter_first(claim))
+  if (!options_.partition.is_whole() && !co_await enter_first())
     busy.detail = host_of(request.url) + " may not be asked now";
   else if (names_login(request.settings.auth))
     busy.detail = co_await take_login(request);
@@ -153,19 +172,19 @@ asio::awaitable<Attempt> FetchedDocument::attempt(const Claim& claim, RefreshObs
     FetchResult fetched = co_await fetcher_.fetch(request);
     const auto* failed = std::get_if<FetchError>(&fetched);
     if (again && failed != nullptr && !failed->sent) break;  // nothing was sent: keep the first response
-    result.exchange = exchange_of(claim, request, fetched);
+    result.exchange = exchange_of(claim_, request, fetched);
     seen.fetched(request, fetched);
     result.exchange.wire_bytes = wire_bytes += result.exchange.wire_bytes;
     const bool was_cut = failed != nullptr;
     const auto from = std::chrono::steady_clock::now();
     const bool on_thread = has_document(fetched);
-    result.reading = co_await read_in(claim, fetched, result.stored, seen.is_followed());
+    result.reading = co_await read_in(fetched, result.stored, seen.is_followed());
     seen.read(result.reading,
               on_thread ? std::chrono::steady_clock::now() - from : RefreshObserver::Clock::duration::zero());
     const auto* const document = std::get_if<Document>(&result.reading);
     if (const auto* const answer = std::get_if<FetchResponse>(&fetched)) {
       if (was_cut) {
-        result.exchange = exchange_of(claim, request, fetched);
+        result.exchange = exchange_of(claim_, request, fetched);
         result.exchange.wire_bytes = wire_bytes;
       }
       if (document != nullptr || was_cut) result.exchange.fault = answer->fault;
@@ -180,51 +199,51 @@ asio::awaitable<Attempt> FetchedDocument::attempt(const Claim& claim, RefreshObs
 }
 
 /// The options for reading; after quarantine, half of the size limit applies (SECURITY Q3).
-ReadingOptions FetchedDocument::reading_options(const Claim& claim) const {
+ReadingOptions FetchedDocument::reading_options() const {
   ReadingOptions how = options_.reading;
-  how.html = read_settings(claim.state.settings).html_policy.value_or(how.html);
+  how.html = read_settings(claim_.state.settings).html_policy.value_or(how.html);
   how.hash_items = true;
   how.again = texts_.again;
-  if (claim.state.state == "quarantined") how.max_body_bytes /= 2;
+  if (claim_.state.state == "quarantined") how.max_body_bytes /= 2;
   return how;
 }
 
 /// Reads a document. Unless its body or all its posts are known, queries the store first, so that known items can be
 /// skipped. A feed without posts needs no query.
-asio::awaitable<Reading> FetchedDocument::read_in(const Claim& claim, FetchResult& fetched,
-                                                  std::optional<StoredFeed>& stored, bool is_followed) {
-  ReadingOptions how = reading_options(claim);
-  if (!has_document(fetched)) co_return read(fetched, claim.state, how);
-  if (auto same = known_body(fetched, claim.state); same && !how.again) co_return std::move(*same);
-  const std::uint64_t expected = expected_bytes(fetched, claim.state.document.body_bytes);
+asio::awaitable<Reading> FetchedDocument::read_in(FetchResult& fetched, std::optional<StoredFeed>& stored,
+                                                  bool is_followed) {
+  ReadingOptions how = reading_options();
+  if (!has_document(fetched)) co_return read(fetched, claim_.state, how);
+  if (auto same = known_body(fetched, claim_.state); same && !how.again) co_return std::move(*same);
+  const std::uint64_t expected = expected_bytes(fetched, claim_.state.document.body_bytes);
   if (expected <= most_read_here && !place_) {
     StorePool::Place place = co_await store_.place();
     place_.emplace(std::move(place));
   }
-  if (!claim.has_posts) {
+  if (!claim_.has_posts) {
     stored.emplace();
   } else if (!stored) {
-    auto asked = co_await store_.stored_feed(claim, texts_.newest);
+    auto asked = co_await store_.stored_feed(claim_, texts_.newest);
     if (asked) stored = std::move(*asked);  // else the look-up queries it again and waits for the store
   }
   if (stored) how.items = &stored->items;
-  how.pass_over = !is_followed && !compares_all(claim.state, claim.now);
+  how.pass_over = !is_followed && !compares_all(claim_.state, claim_.now);
   if (expected <= most_read_here) co_await threads_.turn_of_loop();
-  if (auto reading = read_here(fetched, claim, how, expected)) co_return std::move(*reading);
+  if (auto reading = read_here(fetched, how, expected)) co_return std::move(*reading);
   place_.reset();  // free the read slot while waiting for a thread
-  co_return co_await read_granted(fetched, claim, how);
+  co_return co_await read_granted(fetched, how);
 }
 
 /// Reads a small document on the loop, which is cheaper than on a thread. Returns nullopt, with `fetched` unchanged, if
 /// it turns out to be larger or takes too many steps.
-std::optional<Reading> FetchedDocument::read_here(FetchResult& fetched, const Claim& claim, ReadingOptions options,
+std::optional<Reading> FetchedDocument::read_here(FetchResult& fetched, ReadingOptions options,
                                                   std::uint64_t expected) {
   auto* const response = std::get_if<FetchResponse>(&fetched);
   if (response == nullptr || expected > most_read_here || !memory_.cover_reading(expected)) return std::nullopt;
   options.granted_bytes = std::min(memory_.readable_bytes(), most_read_here);
   options.most_steps = most_steps_here;
   std::string body = response->body;
-  Reading reading = read_or_keep(fetched, claim, options, options_.keep_poison);
+  Reading reading = read_or_keep(fetched, claim_, options, options_.keep_poison);
   const auto* const unreadable = std::get_if<Unreadable>(&reading);
   if (unreadable != nullptr &&
       (unreadable->reason == Reason::worker_memory || unreadable->reason == Reason::parse_limit)) {
@@ -235,23 +254,22 @@ std::optional<Reading> FetchedDocument::read_here(FetchResult& fetched, const Cl
   return reading;
 }
 
-asio::awaitable<void> FetchedDocument::read_all(const Claim& claim, Attempt& attempt) {
+asio::awaitable<void> FetchedDocument::read_all(const Claim&, Attempt& attempt) {
   const Document& passed = std::get<Document>(attempt.reading);
   Reading all;
-  const auto work = [&, how = reading_options(claim)] { all = read_whole(passed, read_, claim.state, how); };
-  const bool done =
-      co_await threads_.read(gate_of(claim), memory_, passed.whole_body.size(), options_.memory_wait, work);
+  const auto work = [&, how = reading_options()] { all = read_whole(passed, read_, claim_.state, how); };
+  const bool done = co_await threads_.read(own_gate(), memory_, passed.whole_body.size(), options_.memory_wait, work);
   attempt.reading = done ? std::move(all) : no_memory();
   memory_.hold(cost_of_storing(attempt.reading));
 }
 
 /// Waits for a slot at a redirect's server, and for the store if it is down. False if there is no slot in time (HTTP
 /// H6).
-asio::awaitable<bool> FetchedDocument::enter_host(const Claim& claim, std::string url) {
+asio::awaitable<bool> FetchedDocument::enter_host(std::string url) {
   const auto until = std::chrono::steady_clock::now() + longest_host_wait;
   asio::steady_timer timer(co_await asio::this_coro::executor);
   for (int failed = 0;;) {
-    const StoreResult<std::optional<Milliseconds>> answer = co_await take_slot(claim, url);
+    const StoreResult<std::optional<Milliseconds>> answer = co_await take_slot(url);
     if (!answer && !is_transient(answer.error())) co_return false;
     if (answer && !*answer) co_return false;  // the claim has expired
     const Milliseconds wait = answer ? **answer : wait_before_retry(answer.error(), failed++);
@@ -263,18 +281,17 @@ asio::awaitable<bool> FetchedDocument::enter_host(const Claim& claim, std::strin
   }
 }
 
-asio::awaitable<StoreResult<std::optional<Milliseconds>>> FetchedDocument::take_slot(const Claim& claim,
-                                                                                     const std::string& url) {
+asio::awaitable<StoreResult<std::optional<Milliseconds>>> FetchedDocument::take_slot(const std::string& url) {
   const HostLimits limits = options_.host;
   const std::string server = server_of(url);
   const unsigned home = home_of(server);
-  const bool is_own = is_one_site(address_of(claim), url);
+  const bool is_own = is_one_site(claim_.address(), url);
   const Milliseconds longest = is_own ? options_.lease : std::min(options_.lease, longest_of_stranger);
   if (home == options_.partition.index) {
-    const auto ask = [&](Store& store) { return Ingest(store).take_slot(claim, server, limits, longest); };
+    const auto ask = [&](Store& store) { return Ingest(store).take_slot(claim_, server, limits, longest); };
     co_return co_await store_.call(ask);
   }
-  const auto ask = [&](Store& store) { return Ingest(store).take_slot_for(claim, server, limits, longest); };
+  const auto ask = [&](Store& store) { return Ingest(store).take_slot_for(claim_, server, limits, longest); };
   const StoreResult<Milliseconds> wait = co_await store_.call_at(home, ask);
   if (!wait) co_return wait.error();
   if (wait->count() == 0) entered_.push_back({server, is_own});
@@ -302,38 +319,37 @@ asio::awaitable<std::string> FetchedDocument::take_login(FetchRequest& request) 
 }
 
 /// Waits for a slot at the feed's host if its gate is in another partition; the claim only passed gates of this one.
-asio::awaitable<bool> FetchedDocument::enter_first(const Claim& claim) {
-  const std::string& url = address_of(claim);
+asio::awaitable<bool> FetchedDocument::enter_first() {
+  const std::string& url = claim_.address();
   const bool is_passed = home_of(server_of(url)) == options_.partition.index;
   if (is_passed) co_return true;
-  co_return co_await enter_host(claim, url);
+  co_return co_await enter_host(url);
 }
 
-asio::awaitable<void> FetchedDocument::leave_hosts(const Claim& claim, const HostAnswer* answer) {
-  const std::string last = answer == nullptr || answer->server.empty() ? server_of(address_of(claim)) : answer->server;
+asio::awaitable<void> FetchedDocument::leave_hosts(const Claim&, const HostAnswer* answer) {
+  const std::string last = answer == nullptr || answer->server.empty() ? server_of(claim_.address()) : answer->server;
   HostAnswer led_on;  // answer of the hosts that redirected
   led_on.is = HostAnswer::Is::served;
-  led_on.egress = claim.egress;
+  led_on.egress = claim_.egress;
   for (const Entered& at : entered_) {
     const HostAnswer* its = answer == nullptr || at.server == last ? answer : &led_on;
     if (!at.is_own) its = nullptr;  // the request was caused by another site (HTTP H3)
-    const auto leave = [&](Store& store) { return Ingest(store).leave_slot(claim, at.server, its); };
+    const auto leave = [&](Store& store) { return Ingest(store).leave_slot(claim_, at.server, its); };
     co_await store_.call_at(home_of(at.server), leave);  // if this fails, the slot ends with the lease
   }
   entered_.clear();
 }
 
 /// Waits for the host's turn and for memory, then reads. Returns a FetchError with worker.memory if there is no memory.
-asio::awaitable<Reading> FetchedDocument::read_granted(FetchResult& fetched, const Claim& claim,
-                                                       ReadingOptions options) {
+asio::awaitable<Reading> FetchedDocument::read_granted(FetchResult& fetched, ReadingOptions options) {
   const std::filesystem::path poison = options_.keep_poison;  // a copy: the options may change during the wait
-  const std::string gate = gate_of(claim);
-  std::uint64_t needed = std::min(expected_bytes(fetched, claim.state.document.body_bytes), options.max_body_bytes);
+  const std::string gate = own_gate();
+  std::uint64_t needed = std::min(expected_bytes(fetched, claim_.state.document.body_bytes), options.max_body_bytes);
   for (;;) {
     Reading reading;
     const auto work = [&] {
       options.granted_bytes = memory_.readable_bytes();
-      reading = read_or_keep(fetched, claim, options, poison);
+      reading = read_or_keep(fetched, claim_, options, poison);
     };
     const bool done = co_await threads_.read(gate, memory_, needed, options_.memory_wait, work);
     if (!done) break;
@@ -347,48 +363,17 @@ asio::awaitable<Reading> FetchedDocument::read_granted(FetchResult& fetched, con
   co_return no_memory();
 }
 
-std::string FetchedDocument::gate_of(const Claim& claim) const {
-  return options_.hosts.of(server_of(address_of(claim))).gate;
+std::string FetchedDocument::own_gate() const {
+  return options_.hosts.of(server_of(claim_.address())).gate;
 }
 
 DecisionResult FetchedDocument::decide(const Claim& claim, Attempt& attempt, const StoredSnapshot& known,
                                        Milliseconds now) {
+  if (page_) return decide_page(claim, std::move(attempt.reading), attempt.exchange, known, options_.policy, now);
   if (const FetchError* const ours = our_trouble(attempt.reading)) {
     return Deferral{ours->reason, ours->detail, std::max(wait_after(*ours), std::min(host_wait_, longest_put_off))};
   }
   return feedmill::decide(claim, std::move(attempt.reading), attempt.exchange, known, options_.policy, now);
-}
-
-namespace asio = boost::asio;
-
-namespace {
-
-Claim claim_of_page(Claim claim) {
-  FeedState& state = claim.state;
-  state.address.fetch_url = state.older.walk.next;
-  state.validators = KnownValidators();
-  state.document = NewestDocument();
-  state.refused = RefusedDocument();
-  state.identity.unfit_documents = 0;  // a page must not change the posts' identity
-  return claim;
-}
-
-}  // namespace
-
-OlderPage::OlderPage(Fetcher& fetcher, ReadingThreads& threads, StorePool& store, MemoryBudget& memory,
-                     const RefreshOptions& options, const Claim& claim)
-    : options_(options), page_(claim_of_page(claim)), document_(fetcher, threads, store, memory, options, page_) {}
-
-asio::awaitable<Attempt> OlderPage::attempt(const Claim&, RefreshObserver& seen) {
-  co_return co_await document_.attempt(page_, seen);
-}
-
-asio::awaitable<void> OlderPage::read_all(const Claim&, Attempt& attempt) {
-  co_await document_.read_all(page_, attempt);
-}
-
-DecisionResult OlderPage::decide(const Claim& claim, Attempt& attempt, const StoredSnapshot& known, Milliseconds now) {
-  return decide_page(claim, std::move(attempt.reading), attempt.exchange, known, options_.policy, now);
 }
 
 bool keep_poison(const std::filesystem::path& directory, std::string_view feed_url, std::string_view body) {

@@ -1,4 +1,5 @@
-// Gets a feed's document from its origin, within the limits of its host, and reads it.
+// Gets a feed's document from its origin, or the next page of older posts (HTTP P16, G1), within the limits of its
+// host, and reads it.
 #pragma once
 
 #include <cstdint>
@@ -18,43 +19,38 @@
 
 namespace feedmill {
 
-/// All constructor arguments must outlive this; `options` may change.
+/// The document of one claim, or a page if is_for_page(`claim`): that is fetched within the same limits, but without
+/// validators. All constructor arguments must outlive this; `options` may change.
 class FetchedDocument final : public DocumentSource {
  public:
   FetchedDocument(Fetcher& fetcher, ReadingThreads& threads, StorePool& store, MemoryBudget& memory,
-                  const RefreshOptions& options, const Claim& claim)
-      : fetcher_(fetcher),
-        threads_(threads),
-        store_(store),
-        memory_(memory, claim.state.document.wire_bytes),
-        options_(options),
-        texts_(texts_to_read(claim.state, options.policy.retention)) {}
+                  const RefreshOptions& options, const Claim& claim);
 
   /// Fetches and reads the document; repeats both without content coding if that was broken (HTTP §4). Cancellation
   /// unwinds with operation_aborted.
   boost::asio::awaitable<Attempt> attempt(const Claim& claim, RefreshObserver& seen) override;
   boost::asio::awaitable<void> read_all(const Claim& claim, Attempt& attempt) override;
-  /// Postpones the feed if memory or another host's slot was not available (SECURITY M3).
+  /// Postpones the feed if memory or another host's slot was not available (SECURITY M3), but not for a page: its own
+  /// document must not wait for one.
   DecisionResult decide(const Claim& claim, Attempt& attempt, const StoredSnapshot& known, Milliseconds now) override;
   bool holds_slots() const override { return !entered_.empty(); }
   boost::asio::awaitable<void> leave_hosts(const Claim& claim, const HostAnswer* answer) override;
 
  private:
-  boost::asio::awaitable<Reading> read_in(const Claim& claim, FetchResult& fetched, std::optional<StoredFeed>& stored,
-                                          bool is_followed);
-  boost::asio::awaitable<bool> enter_host(const Claim& claim, std::string url);
-  boost::asio::awaitable<bool> enter_first(const Claim& claim);
+  boost::asio::awaitable<Reading> read_in(FetchResult& fetched, std::optional<StoredFeed>& stored, bool is_followed);
+  boost::asio::awaitable<bool> enter_host(std::string url);
+  boost::asio::awaitable<bool> enter_first();
   boost::asio::awaitable<std::string> take_login(FetchRequest& request);
-  boost::asio::awaitable<StoreResult<std::optional<Milliseconds>>> take_slot(const Claim& claim,
-                                                                             const std::string& url);
+  boost::asio::awaitable<StoreResult<std::optional<Milliseconds>>> take_slot(const std::string& url);
   /// The partition that has the gate for requests to `server`.
   unsigned home_of(const std::string& server) const;
-  ReadingOptions reading_options(const Claim& claim) const;
-  std::string gate_of(const Claim& claim) const;
-  std::optional<Reading> read_here(FetchResult& fetched, const Claim& claim, ReadingOptions options,
-                                   std::uint64_t expected);
-  boost::asio::awaitable<Reading> read_granted(FetchResult& fetched, const Claim& claim, ReadingOptions options);
+  ReadingOptions reading_options() const;
+  std::string own_gate() const;
+  std::optional<Reading> read_here(FetchResult& fetched, ReadingOptions options, std::uint64_t expected);
+  boost::asio::awaitable<Reading> read_granted(FetchResult& fetched, ReadingOptions options);
 
+  const std::optional<Claim> page_;  // the feed's claim with the page's URL and no validators
+  const Claim& claim_;               // `page_`, or the feed's
   Fetcher& fetcher_;
   ReadingThreads& threads_;
   StorePool& store_;
@@ -73,31 +69,6 @@ class FetchedDocument final : public DocumentSource {
 
 /// Extracts the facts of an exchange that the policy needs.
 Exchange exchange_of(const Claim& claim, const FetchRequest& request, const FetchResult& fetched);
-
-// A page of older posts, fetched instead of the feed's own document (HTTP P16, G1).
-
-/// Fetches a page through the host's gate and within the limits of a document, but without validators. All constructor
-/// arguments must outlive this; `options` may change.
-class OlderPage final : public DocumentSource {
- public:
-  /// Requires is_for_page(`claim`).
-  OlderPage(Fetcher& fetcher, ReadingThreads& threads, StorePool& store, MemoryBudget& memory,
-            const RefreshOptions& options, const Claim& claim);
-
-  boost::asio::awaitable<Attempt> attempt(const Claim& claim, RefreshObserver& seen) override;
-  boost::asio::awaitable<void> read_all(const Claim& claim, Attempt& attempt) override;
-  /// Never postpones the feed: its own document must not wait for a page.
-  DecisionResult decide(const Claim& claim, Attempt& attempt, const StoredSnapshot& known, Milliseconds now) override;
-  bool holds_slots() const override { return document_.holds_slots(); }
-  boost::asio::awaitable<void> leave_hosts(const Claim&, const HostAnswer* answer) override {
-    return document_.leave_hosts(page_, answer);
-  }
-
- private:
-  const RefreshOptions& options_;
-  const Claim page_;  // the feed's claim with the page's URL and no validators
-  FetchedDocument document_;
-};
 
 // Keeps documents that triggered a bug, for debugging (SECURITY Q4, debug.keep_poison).
 

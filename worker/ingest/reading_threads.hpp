@@ -10,6 +10,7 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/steady_timer.hpp>
@@ -17,6 +18,7 @@
 #include "worker/base/blocking_calls.hpp"
 #include "worker/base/coroutines.hpp"
 #include "worker/base/memory_budget.hpp"
+#include "worker/observe/store_health.hpp"
 
 namespace feedmill {
 
@@ -119,6 +121,29 @@ class ReadingThreads {
       std::make_shared<bool>(false);  ///< set during a turn; shared with posted callbacks, which may outlive this
   Clock::time_point turn_began_;
   Threads pool_;
+};
+
+// Whether the loop and the reading threads make progress, for /livez and the watchdog (RELIABILITY H1, N1).
+
+/// Ignores the threads that call Redis: a hanging store must not cause restarts of workers. Lives on the loop;
+/// `reading` must outlive this.
+class Liveness {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  explicit Liveness(const ReadingThreads& reading) : reading_(reading) {}
+
+  /// Ticks once a second on the loop, until cancelled.
+  boost::asio::awaitable<void> tick();
+
+  /// The check "loop" passes if the last tick was at most 10 s ago. "threads" fails if a thread has been reading one
+  /// document for longer than any document can take; busy threads pass.
+  std::vector<Check> checks(Clock::time_point now = Clock::now()) const;
+  bool alive() const;
+
+ private:
+  const ReadingThreads& reading_;
+  Clock::time_point looped_ = Clock::now();
 };
 
 }  // namespace feedmill

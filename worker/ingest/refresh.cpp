@@ -12,7 +12,6 @@
 #include "worker/ingest/fetched_document.hpp"
 #include "worker/observe/store_health.hpp"
 #include "worker/policy/feed_identity.hpp"
-#include "worker/policy/older_pages.hpp"
 
 namespace feedmill {
 
@@ -73,17 +72,13 @@ std::uint64_t bytes_of(const Commit& commit) {
 
 }  // namespace
 
-asio::awaitable<Report> Refresher::refresh(const Claim& claim, RefreshTrace* trace) {
-  if (is_for_page(claim)) {
-    OlderPage page(fetcher_, threads_, store_, memory_, options_, claim);
-    co_return co_await process(claim, page, options_.lease, trace);
-  }
+asio::awaitable<Report> Refresher::refresh(const Claim& claim, TraceText* trace) {
   FetchedDocument document(fetcher_, threads_, store_, memory_, options_, claim);
   co_return co_await process(claim, document, options_.lease, trace);
 }
 
 asio::awaitable<Report> Refresher::process(const Claim& claim, DocumentSource& source, Milliseconds patience,
-                                           RefreshTrace* trace) {
+                                           TraceText* trace) {
   RefreshObserver seen(claim, trace);
   const Deadline deadline = seen.began() + patience;
   Attempt attempt = co_await source.attempt(claim, seen);
@@ -141,14 +136,18 @@ auto Refresher::answer_of(const Ask& ask, Deadline deadline) -> std::invoke_resu
   }
 }
 
+asio::awaitable<StoreResult<StoredSnapshot>> Refresher::ask(const LookUp& wanted, Deadline deadline) {
+  const auto look = [&] { return store_.look_up(wanted); };
+  co_return co_await answer_of(look, deadline);
+}
+
 asio::awaitable<StoreResult<StoredSnapshot>> Refresher::look_up(const Claim& claim, DocumentSource& source,
                                                                 Attempt& attempt, Deadline deadline) {
   auto* document = std::get_if<Document>(&attempt.reading);
   if (document == nullptr) co_return StoredSnapshot();
   const StoredFeed* const before = attempt.stored ? &*attempt.stored : nullptr;
   const LookUp wanted = whole_look_up(claim, *document, before, options_);
-  const auto look = [&] { return store_.look_up(wanted); };
-  StoreResult<StoredSnapshot> known = co_await answer_of(look, deadline);
+  StoreResult<StoredSnapshot> known = co_await ask(wanted, deadline);
   if (!known) co_return known;
   settle_repeated(*document, *known);
   if (must_compare(claim.state.identity, *document, *known)) {
@@ -163,8 +162,7 @@ asio::awaitable<StoreResult<StoredSnapshot>> Refresher::look_up(const Claim& cla
   if (!suspected.empty()) {
     LookUp again{claim.feed_url, suspected.look_up, {}, document->markup, before, claim.failovers};
     again.seconds = suspected.seconds;
-    const auto look_again = [&] { return store_.look_up(again); };
-    StoreResult<StoredSnapshot> answer = co_await answer_of(look_again, deadline);
+    StoreResult<StoredSnapshot> answer = co_await ask(again, deadline);
     if (!answer) co_return answer;
     found = std::move(*answer);
   }
@@ -183,8 +181,7 @@ asio::awaitable<StoreResult<StoredSnapshot>> Refresher::compare(const Claim& cla
     document = std::get_if<Document>(&attempt.reading);
     if (document == nullptr) co_return StoredSnapshot();
     const LookUp wanted = whole_look_up(claim, *document, before, options_);
-    const auto look = [&] { return store_.look_up(wanted); };
-    known = co_await answer_of(look, deadline);
+    known = co_await ask(wanted, deadline);
     if (!known) co_return known;
     settle_repeated(*document, *known);
   }
@@ -197,8 +194,7 @@ asio::awaitable<StoreResult<StoredSnapshot>> Refresher::compare(const Claim& cla
   const Recognised recognised = recognise(claim.state.identity, *document, *known, *stored);
   if (recognised.look_up.empty()) co_return known;
   const LookUp once_more{claim.feed_url, recognised.look_up, {}, document->markup, before, claim.failovers};
-  const auto look_again = [&] { return store_.look_up(once_more); };
-  StoreResult<StoredSnapshot> found = co_await answer_of(look_again, deadline);
+  StoreResult<StoredSnapshot> found = co_await ask(once_more, deadline);
   if (!found) co_return found;
   add_recognised(*known, recognised, std::move(*found));
   co_return known;
@@ -206,24 +202,21 @@ asio::awaitable<StoreResult<StoredSnapshot>> Refresher::compare(const Claim& cla
 
 asio::awaitable<StoreResult<Committed>> Refresher::commit(Commit& commit, Deadline deadline, RefreshObserver& seen) {
   const Counted unanswered(unanswered_bytes_, bytes_of(commit));
-  std::optional<Counted> waiting;
   commit.highest_entry = highest_entry_;
   commit.last_event = last_event_;
-  for (int attempt = 0;; ++attempt) {
+  const auto send = [&]() -> asio::awaitable<StoreResult<Committed>> {
     const auto from = std::chrono::steady_clock::now();
     StoreResult<Committed> done = co_await store_.commit(commit);
     observer_(done, std::chrono::steady_clock::now() - from);
     seen.sent(done);
-    if (done) {
-      highest_entry_ = std::max(highest_entry_, done->highest_entry);
-      last_event_ = std::max(last_event_, done->last_event);
-      co_return done;
-    }
-    store_trouble_ = done.error();
-    if (is_transient(done.error()) && !waiting) waiting.emplace(waiting_for_store_, 1);
-    const bool again = co_await worth_waiting(done.error(), attempt, deadline);
-    if (!again) co_return done;
+    co_return done;
+  };
+  StoreResult<Committed> done = co_await answer_of(send, deadline);
+  if (done) {
+    highest_entry_ = std::max(highest_entry_, done->highest_entry);
+    last_event_ = std::max(last_event_, done->last_event);
   }
+  co_return done;
 }
 
 /// Waits before the next try, at the latest until the end of the lease. False if retrying is useless (RELIABILITY §6,

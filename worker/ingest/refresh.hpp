@@ -62,12 +62,12 @@ class Refresher {
 
   /// Runs process() for the feed's document at its origin, or for the next page of older posts (HTTP P16). The
   /// arguments must outlive the call.
-  boost::asio::awaitable<Report> refresh(const Claim& claim, RefreshTrace* trace = nullptr);
+  boost::asio::awaitable<Report> refresh(const Claim& claim, TraceText* trace = nullptr);
   /// Gets, decides and commits the document of `source`. Cancellation unwinds with operation_aborted while `source`
   /// gets the document; a document that was read is also committed. `patience`: how long to wait for the store, counted
   /// from the start. `trace`: receives each step; may be null. All arguments must outlive the call.
   boost::asio::awaitable<Report> process(const Claim& claim, DocumentSource& source, Milliseconds patience,
-                                         RefreshTrace* trace = nullptr);
+                                         TraceText* trace = nullptr);
 
  private:
   using Deadline = RefreshObserver::Clock::time_point;  ///< when to stop retrying calls to the store
@@ -84,6 +84,7 @@ class Refresher {
   /// Repeats `ask()` until it succeeds or retrying is useless (RELIABILITY §6).
   template <class Ask>
   auto answer_of(const Ask& ask, Deadline deadline) -> std::invoke_result_t<const Ask&>;
+  boost::asio::awaitable<StoreResult<StoredSnapshot>> ask(const LookUp& wanted, Deadline deadline);
   boost::asio::awaitable<StoreResult<Committed>> commit(Commit& commit, Deadline deadline, RefreshObserver& seen);
   boost::asio::awaitable<Report> put_off(const Claim& claim, const Deferral& why, RefreshObserver& seen);
   boost::asio::awaitable<Report> not_stored(const Claim& claim, const StoreError& error, RefreshObserver& seen);

@@ -5,6 +5,7 @@
 
 #include "storage/redis/test_point.hpp"
 #include "worker/egress/web_url.hpp"
+#include "worker/ingest/trace_text.hpp"
 
 namespace feedmill {
 namespace {
@@ -28,9 +29,8 @@ void note_answer(Report& report, const Answer& answer) {
 /// Reports that this refresh opened or closed the circuit of a host for all its feeds (HTTP H4, H5, H11).
 void note_host(Report& report, const Commit& commit, const Committed& done) {
   if (done.circuit == Committed::Circuit::unchanged) return;
-  const std::string& requested =
-      commit.before.address.fetch_url.empty() ? commit.feed_url : commit.before.address.fetch_url;
-  report.host = commit.host.server.empty() ? server_of(requested) : commit.host.server;
+  report.host =
+      commit.host.server.empty() ? server_of(commit.before.address.requested(commit.feed_url)) : commit.host.server;
   using Circuit = Committed::Circuit;
   report.circuit_opened = done.circuit == Circuit::opened || done.circuit == Circuit::storm;
   report.storm = done.circuit == Circuit::storm || done.circuit == Circuit::storm_over;
@@ -40,7 +40,7 @@ void note_host(Report& report, const Commit& commit, const Committed& done) {
 
 }  // namespace
 
-RefreshObserver::RefreshObserver(const Claim& claim, RefreshTrace* trace) : claim_(claim), trace_(trace) {
+RefreshObserver::RefreshObserver(const Claim& claim, TraceText* trace) : claim_(claim), trace_(trace) {
   test_point("S2");
   report_.feed_url = claim.feed_url;
   report_.lateness = std::max(Milliseconds(0), claim.now - claim.due);

@@ -15,20 +15,7 @@
 
 namespace feedmill {
 
-/// Receives each step of a refresh, on the loop's thread. Arguments are only valid during the call.
-class RefreshTrace {
- public:
-  virtual void claimed(const Claim& claim) = 0;
-  /// Called again if the fetch is repeated without content coding.
-  virtual void answered(const FetchRequest& request, const FetchResult& fetched) = 0;
-  virtual void read(const Reading& reading) = 0;
-  virtual void decided(const Claim& claim, const StoredSnapshot& known, const Decision& decision) = 0;
-  /// Called for each attempt to commit.
-  virtual void committed(const StoreResult<Committed>& done) = 0;
-
- protected:
-  ~RefreshTrace() = default;
-};
+class TraceText;
 
 /// The observer of one refresh: its clock, its report for log, metrics and history, its trace if any, and the points
 /// where tests end the program. Call a member for each step, in order.
@@ -37,7 +24,7 @@ class RefreshObserver {
   using Clock = std::chrono::steady_clock;
 
   /// `claim` and `trace` must outlive this; `trace` may be null.
-  RefreshObserver(const Claim& claim, RefreshTrace* trace);
+  RefreshObserver(const Claim& claim, TraceText* trace);
   RefreshObserver(const RefreshObserver&) = delete;
   RefreshObserver& operator=(const RefreshObserver&) = delete;
 
@@ -70,7 +57,7 @@ class RefreshObserver {
   Report ended();
 
   const Claim& claim_;
-  RefreshTrace* const trace_;
+  TraceText* const trace_;
   const Clock::time_point began_ = Clock::now();
   std::optional<Clock::time_point> commit_from_, commit_until_;
   Report report_;

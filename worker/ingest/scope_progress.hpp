@@ -12,14 +12,14 @@
 
 namespace feedmill {
 
-class RefreshTrace;
+class TraceText;
 
 /// The set of feeds that a worker processes, and the trace of its steps.
 struct WorkerScope {
   bool once = false;  ///< take each feed due at the start once, unpaced, then end
   /// Take only these feeds, if due (with `trace` even if not), then end; empty: follow the schedule. Not with `once`.
   std::vector<std::string> only;
-  RefreshTrace* trace = nullptr;  ///< receives each step of the feeds in `only`; must outlive the worker; may be null
+  TraceText* trace = nullptr;  ///< receives each step of the feeds in `only`; must outlive the worker; may be null
 };
 
 /// Chooses feeds for each claim and tracks what remains of the scope. A scope without limits imposes nothing.

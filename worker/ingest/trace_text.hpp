@@ -12,15 +12,16 @@
 #include <boost/json/object.hpp>
 
 #include "storage/events/traces.hpp"
+#include "storage/redis/store_error.hpp"
 #include "worker/base/report.hpp"
 #include "worker/http/fetch.hpp"
-#include "worker/ingest/refresh_observer.hpp"
 #include "worker/policy/attempt.hpp"
+#include "worker/policy/decide.hpp"
 
 namespace feedmill {
 
 /// Describes each step in one or more lines; omits secrets and cleans text from outside (SECURITY K1, O2).
-class TraceText final : public RefreshTrace {
+class TraceText {
  public:
   /// Receives one line. `ms`: since construction; consecutive lines may have the same `step`.
   using Tell = std::function<void(std::int64_t ms, std::string_view step, const std::string& text)>;
@@ -33,11 +34,15 @@ class TraceText final : public RefreshTrace {
   /// Adds a line about a step that is not part of the refresh itself.
   void tell(std::string_view step, const std::string& outside);
 
-  void claimed(const Claim& claim) override;
-  void answered(const FetchRequest& request, const FetchResult& fetched) override;
-  void read(const Reading& reading) override;
-  void decided(const Claim& claim, const StoredSnapshot& known, const Decision& decision) override;
-  void committed(const StoreResult<Committed>& done) override;
+  // The steps of a refresh, on the loop's thread.
+
+  void claimed(const Claim& claim);
+  /// Called again if the fetch is repeated without content coding.
+  void answered(const FetchRequest& request, const FetchResult& fetched);
+  void read(const Reading& reading);
+  void decided(const Claim& claim, const StoredSnapshot& known, const Decision& decision);
+  /// Called for each attempt to commit.
+  void committed(const StoreResult<Committed>& done);
 
  private:
   void tell_request(const FetchRequest& request);
@@ -63,7 +68,7 @@ class FollowedRefresh {
   FollowedRefresh(const FollowedRefresh&) = delete;
   FollowedRefresh& operator=(const FollowedRefresh&) = delete;
 
-  RefreshTrace& trace() { return text_; }
+  TraceText& trace() { return text_; }
   void ended(const Report& report);
   /// Records an unexpected failure.
   void failed(std::string_view what);

@@ -320,7 +320,7 @@ void Worker::start(Claim claim) {
 asio::awaitable<void> Worker::refresh_in(Lane& lane) {
   std::exception_ptr error;
   std::optional<FollowedRefresh> followed;
-  RefreshTrace* trace = trace_;
+  TraceText* trace = trace_;
   if (trace == nullptr && lane.claim->state.trace_until > lane.claim->now) {
     trace = &followed.emplace(*lane.claim, refresher_.options().reading.max_body_bytes).trace();
   }

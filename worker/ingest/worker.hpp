@@ -255,7 +255,7 @@ class Worker {
   Metrics& metrics_;
   Log& log_;
   WorkerOptions options_;
-  RefreshTrace* const trace_;
+  TraceText* const trace_;
   ScopeProgress scope_;
   std::function<void(const Report&)> tell_;
 

@@ -9,7 +9,7 @@
 #include "storage/redis/test_point.hpp"
 #include "worker/base/terminal.hpp"
 #include "worker/observe/store_health.hpp"
-#include "worker/store/server_wait.hpp"
+#include "worker/store/store_calls.hpp"
 
 namespace feedmill {
 namespace {

@@ -1,7 +1,6 @@
 #include "worker/policy/attempt.hpp"
 
 #include <algorithm>
-#include <array>
 
 #include <fmt/format.h>
 #include <xxhash.h>
@@ -17,7 +16,6 @@
 #include "worker/http/answer_head.hpp"
 #include "worker/http/content_coding.hpp"
 #include "worker/policy/feed_identity.hpp"
-#include "worker/policy/withdrawal.hpp"
 
 namespace feedmill {
 namespace {
@@ -31,17 +29,10 @@ std::string_view rules() {
 /// 32 characters: rules() and a hash of the bytes, so that a release with other rules reads unchanged bytes again
 /// (SECURITY S13).
 std::string fingerprint(std::string_view bytes) {
-  static constexpr char digits[] = "0123456789abcdef";
-  XXH128_canonical_t canonical;
-  XXH128_canonicalFromHash(&canonical, XXH3_128bits(bytes.data(), bytes.size()));
-  std::array<char, 2 * sizeof canonical.digest> hex{};
-  for (std::size_t i = 0; i < sizeof canonical.digest; ++i) {
-    const unsigned char byte = canonical.digest[i];
-    hex[2 * i] = digits[byte >> 4U];
-    hex[2 * i + 1] = digits[byte & 0xFU];
-  }
+  const XXH128_hash_t hash = XXH3_128bits(bytes.data(), bytes.size());
+  std::string hex = fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
   rules().copy(hex.data(), rules().size());
-  return {hex.data(), hex.size()};
+  return hex;
 }
 
 /// Sets EntryRecord::read_anew. `items`: of the feed's last document, which another build read; null: unknown.

@@ -12,9 +12,6 @@
 #include "worker/policy/answers.hpp"
 #include "worker/policy/decision_draft.hpp"
 #include "worker/policy/feed_identity.hpp"
-#include "worker/policy/older_pages.hpp"
-#include "worker/policy/pending_redirect.hpp"
-#include "worker/policy/withdrawal.hpp"
 
 namespace feedmill {
 namespace {
@@ -83,9 +80,7 @@ class Decider {
       : claim_(claim),
         exchange_(exchange),
         known_(known),
-        configured_(options.retention),
-        events_(options.events),
-        gap_pages_(options.gap_pages),
+        options_(options),
         now_(now),
         draft_(claim, exchange, options, now) {}
 
@@ -106,7 +101,7 @@ class Decider {
     }
     count_document(state, document, known_, now_);  // before diff_entries() consumes the fields
     EntryDiff diff =
-        diff_entries(std::move(document.entries), known_, now_, events_.shown_up_to(), claim_.state.last.at);
+        diff_entries(std::move(document.entries), known_, now_, options_.events.shown_up_to(), claim_.state.last.at);
     Commit& commit = draft_.commit();
     if (document.cut_short) {
       keep_certain(diff, document, known_);
@@ -157,11 +152,11 @@ class Decider {
     draft_.decision.unchanged = diff.unchanged;
     if (document.failure) {  // draw no other conclusions; the next document is read completely
       const Fields read = completed(known_.feed, document.feed);
-      FeedChange change = change_of(known_.feed, read, events_);
+      FeedChange change = change_of(known_.feed, read, options_.events);
       commit.feed = std::move(change.write);
       if (!first && !change.changed.empty()) {
         commit.events.push_back({"feed_modified", "updated", feed_data_json(read), std::move(change.changed),
-                                 feed_record_json(read, events_)});
+                                 feed_record_json(read, options_.events)});
       }
       if (!diff.has_more && !was_read_alike(claim_.state)) take_print({});  // compared only once
       draft_.fail(failure_of_error(document.failure->reason, true), document.failure->detail, created);
@@ -274,7 +269,7 @@ class Decider {
   /// tombstones are kept, which may have been trimmed. Returns the number of changes left to a fetch.
   std::uint32_t take_push(Document& document) {
     draft_.state() = claim_.state;
-    EntryDiff diff = diff_entries(std::move(document.entries), known_, now_, events_.shown_up_to());
+    EntryDiff diff = diff_entries(std::move(document.entries), known_, now_, options_.events.shown_up_to());
     std::erase_if(diff.writes, [](const EntryWrite& write) { return write.quiet; });  // left to the next poll
     for (const Rekey& rekey : diff.rekeys) {  // also left: unlisted posts may still exist
       std::erase_if(diff.writes, [&](const EntryWrite& write) { return write.guid == rekey.to; });
@@ -399,7 +394,7 @@ class Decider {
   /// RELIABILITY L34: the document has brought back the texts that it lists, as many as are kept now.
   void keep_texts() {
     Commit& commit = draft_.commit();
-    commit.retention.texts = texts_kept(configured_, draft_.settings);
+    commit.retention.texts = texts_kept(options_.retention, draft_.settings);
     if (commit.retention.texts != Retention::all_texts) return;
     const auto are_back = std::ranges::count_if(known_.guids, [](const StoredSnapshot::Guid& guid) {
       return guid.wants_texts && find_field(guid.fields, saved_field) == nullptr;
@@ -433,24 +428,24 @@ class Decider {
 
   void tell_feed(const Document& document, bool first) {
     const Fields read = document.cut_short ? completed(known_.feed, document.feed) : document.feed;
-    FeedChange change = change_of(known_.feed, read, events_);
+    FeedChange change = change_of(known_.feed, read, options_.events);
     const bool noticeable = !change.changed.empty();
     // Differences caused only by this build's rules are not news.
     if (!was_read_alike(claim_.state)) {
       change.changed.clear();
     } else if (!known_.feed_mended.empty()) {
-      change.changed = change_of(with_changes(known_.feed, known_.feed_mended), read, events_).changed;
+      change.changed = change_of(with_changes(known_.feed, known_.feed_mended), read, options_.events).changed;
     }
     Commit& commit = draft_.commit();
     if (first) {
       commit.events.push_back(
-          {"feed_created", "created", feed_data_json(document.feed), "", feed_record_json(read, events_)});
+          {"feed_created", "created", feed_data_json(document.feed), "", feed_record_json(read, options_.events)});
     } else if (!change.changed.empty()) {
       commit.events.push_back({"feed_modified", "updated", feed_data_json(document.feed), std::move(change.changed),
-                               feed_record_json(read, events_)});
+                               feed_record_json(read, options_.events)});
     } else if (noticeable) {
       commit.events.push_back(
-          {"feed_mended", "updated", mended_data_json(change.write), "", feed_record_json(read, events_)});
+          {"feed_mended", "updated", mended_data_json(change.write), "", feed_record_json(read, options_.events)});
     }
     commit.feed = std::move(change.write);
     // The stored feed was not looked up, and may have a title set by a client.
@@ -478,7 +473,7 @@ class Decider {
         first && !document.cut_short && document.entries.size() < draft_.settings.backfill.value_or(0);
     if (backfills)
       begin_walk(older, PageWalk::For::backfill, document, url, 0, now_);
-    else if (draft_.context.gap && gap_pages_ > 0)
+    else if (draft_.context.gap && options_.gap_pages > 0)
       begin_walk(older, PageWalk::For::gap, document, url, known_.newest, now_);
   }
 
@@ -504,9 +499,7 @@ class Decider {
   const Claim& claim_;
   const Exchange& exchange_;
   const StoredSnapshot& known_;
-  const Retention configured_;
-  const EventDetail events_;
-  const std::uint32_t gap_pages_;
+  const PolicyOptions& options_;
   const Milliseconds now_;
   DecisionDraft draft_;
 };

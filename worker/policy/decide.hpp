@@ -89,4 +89,21 @@ struct PushDecision {
 PushDecision decide_push(const Claim& claim, Document&& document, const StoredSnapshot& known,
                          const PolicyOptions& options);
 
+// Reads pages of older posts in sequence: to close a gap, or for a first import that goes back further than its
+// document (HTTP P16, G1–G3, G6).
+//
+// A walk is part of the feed's state. Each page is a separate claim under the same gates and ends in one commit, which
+// also names the next page. A worker killed between any two steps loses nothing: the page is fetched again.
+
+/// Whether this claim is for the next page rather than the feed's own document: there is a page, no refresh of the feed
+/// was requested, and the feed's own poll is not overdue since the last page. After a worker died, the next claim is
+/// for the feed.
+bool is_for_page(const Claim& claim);
+
+/// Decides about a page: stores its new posts, and changes or removes none. Of the feed itself, only the walk and the
+/// request counters change. `claim`: the feed's; `reading`: the page's result; `known`: the store's knowledge of its
+/// guids.
+Decision decide_page(const Claim& claim, Reading&& reading, const Exchange& exchange, const StoredSnapshot& known,
+                     const PolicyOptions& options, Milliseconds now);
+
 }  // namespace feedmill

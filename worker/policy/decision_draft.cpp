@@ -12,8 +12,8 @@
 #include "worker/base/redact.hpp"
 #include "worker/config/feed_settings.hpp"
 #include "worker/egress/web_url.hpp"
-#include "worker/policy/host_answer.hpp"
-#include "worker/policy/older_pages.hpp"
+#include "worker/policy/answers.hpp"
+#include "worker/policy/decide.hpp"
 
 namespace feedmill {
 namespace {
@@ -24,10 +24,6 @@ using std::chrono::hours;
 constexpr std::size_t longest_detail = 200;  // bytes of the detail that are kept
 constexpr int attempts_at_a_limit = 3;       // consecutive (SECURITY Q2)
 constexpr Milliseconds second_look_after = std::chrono::minutes(1);
-
-std::chrono::sys_seconds wall_clock(Milliseconds now) {
-  return std::chrono::sys_seconds(std::chrono::duration_cast<std::chrono::seconds>(now));
-}
 
 }  // namespace
 
@@ -54,6 +50,13 @@ Retention retention_of(Retention retention, const FeedSettings& settings, const 
   return retention;
 }
 
+void plan_at(Commit& commit, Milliseconds due, std::string_view code, std::string from, Milliseconds now) {
+  commit.next_due = due;
+  commit.state.due.reason = code;
+  const DueInput input{code, std::max<std::int64_t>((due - now).count() / 1000, 0), std::move(from)};
+  commit.state.due.why = encode_due_inputs(std::span(&input, 1));
+}
+
 DecisionDraft::DecisionDraft(const Claim& claim, const Exchange& exchange, const PolicyOptions& options,
                              Milliseconds now)
     : settings(read_settings(claim.state.settings)), claim_(claim), exchange_(exchange), options_(options), now_(now) {
@@ -76,8 +79,8 @@ DecisionDraft::DecisionDraft(const Claim& claim, const Exchange& exchange, const
   count_unconditional();
   context.phase = phase_of(claim.feed_url);
   context.now = now;
-  context.retry_after = retry_after(exchange.headers, wall_clock(now));
-  context.fresh = freshness(exchange.headers, wall_clock(now));
+  context.retry_after = retry_after(exchange.headers, whole_seconds(now));
+  context.fresh = freshness(exchange.headers, whole_seconds(now));
   context.opened_by_allow = exchange.opened_by_allow;
   context.interval_min = least_interval();
   if (settings.interval_max) context.interval_max = std::chrono::seconds(*settings.interval_max);
@@ -108,20 +111,30 @@ void DecisionDraft::succeed(Outcome outcome, std::uint32_t created, bool first) 
   set_state("healthy");
   context.last_new = state.rhythm.last_new;
   watch(created, decision.commit.entries.empty(), false);
-  plan(with_second_look(due_after_success(options_.schedule, context, state.rhythm.new_per_week,
-                                          read_schedule_hints(state.document.hints))));
+  plan(with_second_look(after_success()));
   go_on_with_pages(decision.commit, claim_, false, now_);
 }
 
-void DecisionDraft::put_off(std::string detail) {
+/// Records an attempt that was no success.
+void DecisionDraft::note(Outcome outcome, Reason reason, std::string detail) {
   FeedState& state = decision.commit.state;
-  decision.outcome = Outcome::deferred;
-  decision.reason = Reason::worker_host_wait;
-  state.last.outcome = to_string(Outcome::deferred);
-  state.last.error = to_string(Reason::worker_host_wait);
+  decision.outcome = outcome;
+  decision.reason = reason;
+  state.last.outcome = to_string(outcome);
+  state.last.error = to_string(reason);
   state.last.detail = utf8_prefix(redact(detail), longest_detail);
   decision.detail = std::move(detail);
   context.last_new = state.rhythm.last_new;
+}
+
+NextDue DecisionDraft::after_success() const {
+  const FeedState& state = decision.commit.state;
+  return due_after_success(options_.schedule, context, state.rhythm.new_per_week,
+                           read_schedule_hints(state.document.hints));
+}
+
+void DecisionDraft::put_off(std::string detail) {
+  note(Outcome::deferred, Reason::worker_host_wait, std::move(detail));
   const Milliseconds floor = shortest_floor(options_.schedule, context);
   plan(due_after_failure(context, floor, floor, 1, "host_spacing"));
   go_on_with_pages(decision.commit, claim_, true, now_);
@@ -129,13 +142,7 @@ void DecisionDraft::put_off(std::string detail) {
 
 void DecisionDraft::fail(const Failure& failure, std::string detail, std::uint32_t created) {
   FeedState& state = decision.commit.state;
-  context.last_new = state.rhythm.last_new;
-  decision.outcome = Outcome::failed;
-  decision.reason = failure.reason;
-  state.last.outcome = to_string(Outcome::failed);
-  state.last.error = to_string(failure.reason);
-  state.last.detail = utf8_prefix(redact(detail), longest_detail);
-  decision.detail = std::move(detail);
+  note(Outcome::failed, failure.reason, std::move(detail));
   ++state.counts.polls_failed;
   if (is_of_storm(failure.reason)) {
     weather_storm();
@@ -163,10 +170,8 @@ void DecisionDraft::fail(const Failure& failure, std::string detail, std::uint32
 
 /// After a failure in a storm of the host: the feed's state, failures and interval stay unchanged.
 void DecisionDraft::weather_storm() {
-  const FeedState& state = decision.commit.state;
-  if (!states_freshness(state.last.status)) context.fresh = Freshness();
-  plan(due_after_success(options_.schedule, context, state.rhythm.new_per_week,
-                         read_schedule_hints(state.document.hints)));
+  if (!states_freshness(decision.commit.state.last.status)) context.fresh = Freshness();
+  plan(after_success());
 }
 
 bool DecisionDraft::is_of_storm(Reason reason) const {
@@ -201,24 +206,14 @@ void DecisionDraft::end_push(std::uint32_t created, bool wrote) {
   decision.commit.next_due = claim_.due;
   // A push that changed nothing does not postpone the poll: a hub may repeat one forever (RELIABILITY I16).
   if (!wrote || state.state != "healthy") {
-    if (state.due.reason == "websub_push") explain_kept_due();
+    if (state.due.reason == "websub_push") plan_at(decision.commit, claim_.due, "pushed", "", now_);
     return;
   }
   context.last_new = state.rhythm.last_new;
-  plan(due_after_success(options_.schedule, context, state.rhythm.new_per_week,
-                         read_schedule_hints(state.document.hints)));
+  plan(after_success());
   // Not earlier than planned: the last response may have requested that delay, but it is not stored.
-  if (decision.commit.next_due < claim_.due) {
-    decision.commit.next_due = claim_.due;
-    explain_kept_due();
-  }
+  if (decision.commit.next_due < claim_.due) plan_at(decision.commit, claim_.due, "pushed", "", now_);
   go_on_with_pages(decision.commit, claim_, false, now_);
-}
-
-void DecisionDraft::explain_kept_due() {
-  const DueInput input{"pushed", std::max<std::int64_t>((claim_.due - now_).count() / 1000, 0), ""};
-  decision.commit.state.due.reason = input.code;
-  decision.commit.state.due.why = encode_due_inputs(std::span(&input, 1));
 }
 
 Decision DecisionDraft::take() {

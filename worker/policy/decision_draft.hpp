@@ -60,6 +60,8 @@ class DecisionDraft {
   bool overdue = false;  ///< a push should have delivered one of the new posts
 
  private:
+  void note(Outcome outcome, Reason reason, std::string detail);
+  NextDue after_success() const;
   std::optional<Milliseconds> least_interval() const;
   void count_unconditional();
   void tell_host();
@@ -72,13 +74,25 @@ class DecisionDraft {
   std::string_view failing_state(const Failure& failure) const;
   void set_state(std::string_view name);
   void plan(const NextDue& next);
-  /// After a push: the explanation for a poll that stays as planned before.
-  void explain_kept_due();
 
   const Claim& claim_;
   const Exchange& exchange_;
   const PolicyOptions& options_;
   const Milliseconds now_;
 };
+
+/// Plans the next due time for one reason.
+void plan_at(Commit& commit, Milliseconds due, std::string_view code, std::string from, Milliseconds now);
+
+// Pages of older posts (older_pages.cpp).
+
+/// Starts a walk after `document`, fetched from `url`, if it states or shows where older posts are on the same host.
+/// Ends a current walk: its pages are older than the new one's. `back_to`: see PageWalk.
+void begin_walk(OlderPosts& older, PageWalk::For purpose, const Document& document, const std::string& url,
+                std::int64_t back_to, Milliseconds now);
+
+/// Continues a walk after a poll of the feed. `commit` has the poll's due time and reason: the next page is due before
+/// that time, or at it if the poll `failed`.
+void go_on_with_pages(Commit& commit, const Claim& claim, bool failed, Milliseconds now);
 
 }  // namespace feedmill

@@ -1,14 +1,18 @@
 #include <algorithm>
-#include <cstdio>
 #include <iterator>
 #include <optional>
 #include <set>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <unordered_set>
+#include <utility>
 
+#include <fmt/format.h>
 #include <xxhash.h>
 
+#include "parsers/text/date.hpp"
+#include "parsers/text/url.hpp"
 #include "storage/records/post_identity.hpp"
 #include "worker/policy/feed_identity.hpp"
 
@@ -18,18 +22,15 @@ namespace {
 constexpr std::size_t mark_digits = 6, most_marks = 32;
 
 /// Identifies a post together with the guid its document gives it.
-std::string mark_of(const EntryRecord& record) {
-  const std::string pair = record.guid + '\n' + record.given_guid;
-  char hex[17];
-  std::snprintf(hex, sizeof hex, "%016llx", static_cast<unsigned long long>(XXH3_64bits(pair.data(), pair.size())));
-  return {hex, mark_digits};
+std::string pair_mark(const EntryRecord& record) {
+  return mark_of(record.guid + '\n' + record.given_guid).substr(0, mark_digits);
 }
 
 /// The lowest marks of a document, sorted.
 std::string sample_of(const Document& document) {
   std::set<std::string> marks;
   for (const EntryRecord& record : document.entries) {
-    marks.insert(mark_of(record));
+    marks.insert(pair_mark(record));
     if (marks.size() > most_marks) marks.erase(std::prev(marks.end()));
   }
   std::string sample;
@@ -46,7 +47,7 @@ std::optional<bool> stayed(const std::string& sample, const Document& document, 
   bool some = false;
   for (std::size_t i = 0; i < document.entries.size() && i < known.guids.size(); ++i) {
     if (known.guids[i].is != StoredSnapshot::Is::same && known.guids[i].is != StoredSnapshot::Is::different) continue;
-    const std::string mark = mark_of(document.entries[i]);
+    const std::string mark = pair_mark(document.entries[i]);
     if (marks.contains(mark))
       some = true;
     else if (marks.size() < most_marks || mark < *marks.rbegin())
@@ -76,6 +77,10 @@ std::uint32_t count_sound(const PostIdentity& identity, const Document& document
 }
 
 }  // namespace
+
+std::string mark_of(std::string_view text) {
+  return fmt::format("{:016x}", XXH3_64bits(text.data(), text.size()));
+}
 
 bool may_return(const PostIdentity& identity, const Document& document, const StoredSnapshot& known) {
   if (identity.by == IdentifiedBy::guid || document.identified_by != identity.by) return false;
@@ -118,6 +123,66 @@ void count_document(FeedState& state, const Document& document, const StoredSnap
     identity.replaced_documents = 0;
   else if (known.compared || known.replaced)
     identity.replaced_documents = known.replaced ? identity.replaced_documents + 1 : 0;
+}
+
+namespace {
+
+constexpr std::size_t most_remembered = 100;
+
+}  // namespace
+
+std::vector<Deletion> deletions(const Feed& feed, IdentifiedBy by) {
+  std::vector<Deletion> all;
+  if (by == IdentifiedBy::digest) return all;
+  for (const DeletedEntry& deleted : feed.deleted) {
+    if (!deleted.when.time) continue;
+    if (by == IdentifiedBy::link && !is_http_url(deleted.guid)) continue;
+    all.push_back({guid_by(by, {{"link", deleted.guid}}, deleted.guid), unix_seconds(*deleted.when.time)});
+  }
+  return all;
+}
+
+std::vector<std::string> withdrawn(const std::vector<Deletion>& deletions, const std::vector<std::string>& dates,
+                                   const std::vector<EntryRecord>& listed) {
+  std::vector<std::string> guids;
+  if (deletions.empty()) return guids;
+  std::unordered_map<std::string_view, const EntryRecord*> posts;
+  for (const EntryRecord& record : listed) posts.emplace(record.guid, &record);
+  for (std::size_t i = 0; i < deletions.size(); ++i) {
+    const Deletion& deletion = deletions[i];
+    const auto post = posts.find(deletion.guid);
+    const bool is_listed = post != posts.end();
+    if (is_listed && post->second->timestamp.value_or(0) > deletion.when) continue;
+    const std::string_view date = i < dates.size() ? std::string_view(dates[i]) : std::string_view();
+    if (date.empty() && !is_listed) continue;
+    const auto stored = parse_moment(date);
+    if (date.size() > 1 && stored && unix_seconds(*stored) > deletion.when) continue;
+    guids.push_back(deletion.guid);
+  }
+  return guids;
+}
+
+void remember_withdrawn(std::vector<std::string>& marks, const std::vector<std::string>& deleted,
+                        const std::vector<EntryWrite>& writes) {
+  if (marks.empty() && deleted.empty()) return;
+  std::unordered_set<std::string> settled;
+  for (const EntryWrite& write : writes) {
+    if (!marks.empty() && write.id.empty()) settled.insert(mark_of(write.guid));
+  }
+  std::vector<std::string> added;
+  for (const std::string& guid : deleted) {
+    std::string mark = mark_of(guid);
+    if (settled.insert(mark).second) added.push_back(std::move(mark));
+  }
+  std::erase_if(marks, [&](const std::string& mark) { return settled.contains(mark); });
+  marks.insert(marks.end(), added.begin(), added.end());
+  if (marks.size() > most_remembered) {
+    marks.erase(marks.begin(), marks.end() - static_cast<std::ptrdiff_t>(most_remembered));
+  }
+}
+
+bool was_withdrawn(const std::vector<std::string>& marks, std::string_view guid) {
+  return !marks.empty() && std::ranges::find(marks, mark_of(guid)) != marks.end();
 }
 
 }  // namespace feedmill

@@ -1,5 +1,3 @@
-#include "worker/policy/older_pages.hpp"
-
 #include <algorithm>
 #include <limits>
 #include <string_view>
@@ -7,14 +5,12 @@
 #include <utility>
 
 #include <fmt/format.h>
-#include <xxhash.h>
 
 #include "storage/records/diff.hpp"
 #include "worker/egress/web_url.hpp"
+#include "worker/policy/answers.hpp"
 #include "worker/policy/decision_draft.hpp"
 #include "worker/policy/feed_identity.hpp"
-#include "worker/policy/host_answer.hpp"
-#include "worker/policy/withdrawal.hpp"
 
 namespace feedmill {
 namespace {
@@ -23,14 +19,6 @@ constexpr Milliseconds pace = std::chrono::seconds(1);  // between pages, withou
 constexpr Milliseconds first_wait = std::chrono::minutes(15);
 constexpr std::uint32_t most_failures = 3;           // consecutive, including deaths of workers (HTTP G6)
 constexpr std::uint32_t most_backfill_pages = 1000;  // each with new posts
-
-std::string mark_of(const std::string& url) {
-  return fmt::format("{:016x}", XXH3_64bits(url.data(), url.size()));
-}
-
-const std::string& address_of(const Claim& claim) {
-  return claim.state.address.fetch_url.empty() ? claim.feed_url : claim.state.address.fetch_url;
-}
 
 /// HTTP G3: a page on the feed's server, not less secure than the feed's URL.
 bool may_be_page(const std::string& page, const std::string& url) {
@@ -44,16 +32,9 @@ std::string numbered_page(const std::string& url, std::uint32_t number) {
   return page.size() > max_url_bytes ? std::string() : page;
 }
 
-void plan(Commit& commit, Milliseconds due, std::string_view code, std::string from, Milliseconds now) {
-  commit.next_due = due;
-  commit.state.due.reason = code;
-  const DueInput input{code, (due - now).count() / 1000, std::move(from)};
-  commit.state.due.why = encode_due_inputs(std::span(&input, 1));
-}
-
 void plan_page(Commit& commit, Milliseconds due, Milliseconds now) {
   const PageWalk& walk = commit.state.older.walk;
-  plan(commit, std::max(due, commit.state.due.not_before), "pages", std::to_string(walk.pages) + " read", now);
+  plan_at(commit, std::max(due, commit.state.due.not_before), "pages", std::to_string(walk.pages) + " read", now);
 }
 
 bool is_transient(const HttpStatus& answer) {
@@ -95,7 +76,7 @@ class PageDecider {
         document.identified_by == claim_.state.identity.by && is_told_apart_as_ever(claim_.state.identity, known_);
     if (document.failure) {
       fail(document.failure->reason, document.failure->detail);
-    } else if (server_of(answered) != server_of(address_of(claim_))) {
+    } else if (server_of(answered) != server_of(claim_.address())) {
       end("it is on another server");
     } else if (!as_ever) {
       end("its posts are identified differently");
@@ -231,10 +212,10 @@ class PageDecider {
         next = links.next;
         break;
       case PageWalk::By::number:
-        next = numbered_page(address_of(claim_), walk_.pages + 2);
+        next = numbered_page(claim_.address(), walk_.pages + 2);
         break;
     }
-    if (next == walk_.next || !may_be_page(next, address_of(claim_))) return false;
+    if (next == walk_.next || !may_be_page(next, claim_.address())) return false;
     walk_.next = std::move(next);
     return true;
   }
@@ -250,7 +231,7 @@ class PageDecider {
     decision_.detail = std::move(detail);
     const Milliseconds due = std::max({walk_.poll_due, now_ + pace, commit.state.due.not_before});
     const std::string code = walk_.poll_reason.empty() ? "floor" : walk_.poll_reason;
-    plan(commit, due, code, "", now_);
+    plan_at(commit, due, code, "", now_);
     commit.state.older.walk = PageWalk();
   }
 
@@ -262,7 +243,7 @@ class PageDecider {
     plan_page(decision_.commit, now_ + first_wait * (1 << (walk_.failures - 1)), now_);
     if (walk_.poll_due >= decision_.commit.next_due) return;
     const Milliseconds due = std::max({walk_.poll_due, now_ + pace, decision_.commit.state.due.not_before});
-    plan(decision_.commit, due, walk_.poll_reason, "", now_);
+    plan_at(decision_.commit, due, walk_.poll_reason, "", now_);
   }
 
   /// Records what the response shows about its server, for all feeds on it (HTTP H3–H5).
@@ -271,8 +252,7 @@ class PageDecider {
     Commit& commit = decision_.commit;
     const int status = exchange_.hops.back().status;
     commit.host = host_answer(claim_, exchange_, status, Forbidden::for_good, true, now_);
-    const std::chrono::sys_seconds wall_clock(std::chrono::duration_cast<std::chrono::seconds>(now_));
-    if (const auto wait = retry_after(exchange_.headers, wall_clock); wait && wait->wait.count() > 0) {
+    if (const auto wait = retry_after(exchange_.headers, whole_seconds(now_)); wait && wait->wait.count() > 0) {
       commit.state.due.not_before = std::max(commit.state.due.not_before, now_ + Milliseconds(wait->wait));
     }
     // A missing page does not show whether its host's storm is over (H11).
@@ -321,7 +301,7 @@ bool is_for_page(const Claim& claim) {
   if (walk.next.empty() || state.state != "healthy" || claim.alone || state.quarantine.strikes > 1) return false;
   const bool wanted = state.due.reason == "manual" || state.push.hinted;
   const bool turn_of_feed = walk.poll_due <= claim.now && walk.last > state.last.at;
-  return !wanted && !turn_of_feed && may_be_page(walk.next, address_of(claim));
+  return !wanted && !turn_of_feed && may_be_page(walk.next, claim.address());
 }
 
 void go_on_with_pages(Commit& commit, const Claim& claim, bool failed, Milliseconds now) {
@@ -329,9 +309,7 @@ void go_on_with_pages(Commit& commit, const Claim& claim, bool failed, Milliseco
   if (walk.next.empty()) return;
   // The worker that died during the previous claim may have been killed by a page.
   if (claim.state.quarantine.strikes > 1) ++walk.failures;
-  const std::string& address =
-      commit.state.address.fetch_url.empty() ? commit.feed_url : commit.state.address.fetch_url;
-  if (walk.failures >= most_failures || !may_be_page(walk.next, address)) {
+  if (walk.failures >= most_failures || !may_be_page(walk.next, commit.state.address.requested(commit.feed_url))) {
     walk = PageWalk();
     return;
   }

@@ -16,7 +16,6 @@
 #include "storage/queues/requests.hpp"
 #include "storage/timelines/notifications.hpp"
 #include "worker/base/system.hpp"
-#include "worker/ingest/staleness_scan.hpp"
 #include "worker/observe/notices.hpp"
 
 namespace feedmill {
@@ -166,6 +165,7 @@ Milliseconds quiet_for(const FleetFigures& figures, const RequestFigures& reques
 }
 
 asio::awaitable<void> watch_fleet(ServedParts& parts) {
+  StorePool& pool = parts.ingest.store;
   asio::steady_timer timer(parts.loop);
   StalenessScan survey;
   IndexPlace index;
@@ -189,11 +189,11 @@ asio::awaitable<void> watch_fleet(ServedParts& parts) {
     alive = parts.ingest.alive;
     if (begun < quiet_until) continue;
     const StoreResult<bool> held =
-        co_await parts.ingest.store.call_aside([&](Store& store) { return Fleet(store).lead(parts.id, lead_ttl); });
+        co_await pool.call_aside([&](Store& store) { return Fleet(store).lead(parts.id, lead_ttl); });
     if (!held && is_transient(held.error())) continue;  // the calls below would fail as late
     const bool leads = held && *held;
     const StoreResult<FleetFigures> figures =
-        co_await parts.ingest.store.call_aside([leads](Store& store) { return Fleet(store).figures(leads); });
+        co_await pool.call_aside([leads](Store& store) { return Fleet(store).figures(leads); });
     if (figures) {
       parts.metrics.set_fleet(*figures);
       parts.fleet = *figures;
@@ -203,17 +203,17 @@ asio::awaitable<void> watch_fleet(ServedParts& parts) {
       parts.requests.set_yields(parts.ingest.worker.yields());
       parts.deliver.set_yields(parts.ingest.worker.yields());
     }
-    const StoreResult<StreamFigures> stream = co_await parts.ingest.store.call_aside(
+    const StoreResult<StreamFigures> stream = co_await pool.call_aside(
         [leads](Store& store) { return leads ? EventStream(store).trim() : EventStream(store).figures(); });
     if (stream) parts.metrics.set_stream(*stream);
     const StoreResult<RequestFigures> requests =
-        co_await parts.ingest.store.call_aside([](Store& store) { return Requests(store, {}).figures(); });
+        co_await pool.call_aside([](Store& store) { return Requests(store, {}).figures(); });
     if (requests) {
       parts.metrics.set_requests(*requests);
       parts.requests_set_aside = requests->set_aside;
       if (requests->waiting == 0) {
         const StoreResult<void> renewed =
-            co_await parts.ingest.store.call_aside([](Store& store) { return RequestStream(store).renew(); });
+            co_await pool.call_aside([](Store& store) { return RequestStream(store).renew(); });
         if (!renewed) parts.metrics.store_error(renewed.error());
       }
       if (requests->piles_up() && !piled_up) co_await tell_of_requests(parts, *requests);
@@ -222,12 +222,11 @@ asio::awaitable<void> watch_fleet(ServedParts& parts) {
     if (figures && requests) {
       quiet_until = begun + quiet_for(*figures, *requests, std::exchange(first_longest, longest)) - every / 2;
     }
-    const StoreResult<Milliseconds> offset = co_await parts.ingest.store.call_aside(clock_offset);
+    const StoreResult<Milliseconds> offset = co_await pool.call_aside(clock_offset);
     if (offset) note_clock(parts, *offset);
     if (leads && figures) co_await look_after_all(parts, survey, index, *figures);
     if (parts.config.worker.ingest) {
-      const StoreResult<void> fit =
-          co_await parts.ingest.store.call_aside([](Store& store) { return store.check_eviction(); });
+      const StoreResult<void> fit = co_await pool.call_aside([](Store& store) { return store.check_eviction(); });
       parts.other_loops.spawn([fit](IngestParts& loop) { return loop.worker.on_eviction_check(fit); });
       co_await parts.ingest.worker.on_eviction_check(fit);  // RELIABILITY §6
     }
@@ -236,6 +235,36 @@ asio::awaitable<void> watch_fleet(ServedParts& parts) {
         parts.of_all_loops([](const IngestParts& loop) { return loop.store.reconnects(); });
     parts.metrics.reconnected(all_reconnects - std::exchange(reconnects, all_reconnects));
   }
+}
+
+namespace {
+
+constexpr std::size_t page_size = 500, pages_per_step = 4;
+
+}  // namespace
+
+std::optional<Milliseconds> StalenessScan::step(Store& store) {
+  for (std::size_t i = 0; i < pages_per_step; ++i) {
+    Feeds feeds(store);
+    const auto urls = feeds.urls_after(after_, page_size);
+    const auto successes =
+        urls ? feeds.last_successes(*urls) : StoreResult<std::vector<std::optional<Milliseconds>>>(urls.error());
+    if (!successes) {
+      *this = StalenessScan();
+      return std::nullopt;
+    }
+    for (const std::optional<Milliseconds> success : *successes) {
+      if (success && success->count() != 0) oldest_ = std::min(oldest_.value_or(*success), *success);
+    }
+    if (urls->size() == page_size) {
+      after_ = urls->back();
+      continue;
+    }
+    const Milliseconds oldest = oldest_.value_or(Milliseconds(0));
+    *this = StalenessScan();
+    return oldest;
+  }
+  return std::nullopt;
 }
 
 }  // namespace feedmill

@@ -75,7 +75,7 @@ ServedParts::ServedParts(ServeTask task, SharedByStores its_shared)
       deliver(loop.get_executor(), store_options(config, redis_url), deliver_options(config, id, mode, shared.stores),
               metrics, log),
       looks(shared.looks),
-      requests(loop.get_executor(), store_options(config, redis_url), request_options(config, id),
+      requests(loop.get_executor(), store_options(config, redis_url), {.token = id, .keep = config.requests.keep},
                request_rules(config), wait_in_redis(shared.stores), looks, metrics, log),
       api(
           loop.get_executor(), api_options(config, redis_url), config, looks, shared.memory,

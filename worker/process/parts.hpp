@@ -19,7 +19,6 @@
 #include "worker/observe/metrics.hpp"
 #include "worker/observe/store_health.hpp"
 #include "worker/operations/request_work.hpp"
-#include "worker/process/ingest_parts.hpp"
 #include "worker/process/other_loops.hpp"
 #include "worker/process/run_options.hpp"
 #include "worker/process/sd_notify.hpp"
@@ -66,8 +65,8 @@ struct ServeTask {
   Log* log = nullptr;                       ///< must outlive the parts
 };
 
-/// The parts that serve one store, in the order of construction; destroyed in reverse. The files
-/// opening, stopping, reloading, fleet_watch and process_status drive them.
+/// The parts that serve one store, in the order of construction; destroyed in reverse.
+/// served_store, stopping, fleet_watch and process_answers drive them.
 struct ServedParts {
   ServedParts(ServeTask task, SharedByStores shared);
   ~ServedParts() { shared.reading.pool().join(); }

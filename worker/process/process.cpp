@@ -5,6 +5,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <exception>
+#include <functional>
 #include <limits>
 #include <utility>
 
@@ -12,6 +13,7 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/experimental/awaitable_operators.hpp>
 #include <boost/asio/use_awaitable.hpp>
+#include <curl/curl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -194,12 +196,18 @@ void Process::leave(const ServedStore& store, int code) {
   end_now(std::max(code_, *left_));
 }
 
+/// Runs until the process ends, because hubs call back during the drain.
+template <class Served>
+asio::awaitable<void> Process::serve(const std::unique_ptr<Served>& listener) {
+  if (listener) co_await listener->serve();
+}
+
 asio::awaitable<void> Process::beside() {
   const auto guarded = [this](const char* part, asio::awaitable<void> work) {
     return stores_.front()->guarded(part, std::move(work));
   };
-  co_await (guarded("signals", obey(stop_)) && guarded("listener", serve_admin()) && guarded("api", serve_api()) &&
-            guarded("callbacks", serve_hubs()) && guarded("push_out.listen", serve_outside()) &&
+  co_await (guarded("signals", obey(stop_)) && guarded("listener", serve(admin_)) && guarded("api", serve_api()) &&
+            guarded("callbacks", serve(callbacks_)) && guarded("push_out.listen", serve(outside_)) &&
             guarded("private server", supervise(first())) && guarded("watchdog", feed_watchdog()) &&
             guarded("hang-up", obey_hang_ups()) && guarded("state", tell_state()) &&
             guarded("status", answer_questions()));
@@ -250,10 +258,6 @@ asio::awaitable<void> Process::answer_questions() {
   }
 }
 
-asio::awaitable<void> Process::serve_admin() {
-  if (admin_) co_await admin_->serve();
-}
-
 asio::awaitable<void> Process::serve_api() {
   if (!api_listener_) co_return;
   Listener::Host host;
@@ -261,16 +265,8 @@ asio::awaitable<void> Process::serve_api() {
   host.bug = [this](const char* what) { first().report_bug("api", what); };
   RequestLimits limits;
   limits.memory = &memory_;
-  co_await api_listener_->serve(api_places(), limits, std::move(host));
-}
-
-/// Runs until the process ends, because hubs call back during the drain.
-asio::awaitable<void> Process::serve_hubs() {
-  if (callbacks_) co_await callbacks_->serve();
-}
-
-asio::awaitable<void> Process::serve_outside() {
-  if (outside_) co_await outside_->serve();
+  const Listener::Places places{.connections = 128, .per_network = 64};
+  co_await api_listener_->serve(places, limits, std::move(host));
 }
 
 /// As "ready, http://127.0.0.1:9810", or why the process is not ready.
@@ -344,6 +340,62 @@ asio::awaitable<void> Process::feed_watchdog() {
     timer.expires_after(*every);
     co_await timer.async_wait(asio::use_awaitable);
   }
+}
+
+namespace {
+
+Api::Options api_options_of_all(const ServedParts& first) {
+  Api::Options options = api_options(first.config, first.redis_url);
+  options.store.of_all = true;
+  return options;
+}
+
+}  // namespace
+
+OfAllPartitions::OfAllPartitions(ServedStores stores, Log& log)
+    : first_(*stores.front()),
+      metrics_({FEEDMILL_VERSION, curl_version_info(CURLVERSION_NOW)->version, ""}),
+      api_(
+          first_.parts().loop.get_executor(), api_options_of_all(first_.parts()), first_.parts().config,
+          first_.parts().looks, first_.parts().memory, [](bool) {},
+          [this](const char* what) { first_.parts().report_bug("api", what); }),
+      push_out_(push_out(stores, log)) {}
+
+std::unique_ptr<PushOut> OfAllPartitions::push_out(ServedStores stores, Log& log) {
+  ServedParts& first = first_.parts();
+  auto options = push_out_options(first.config, first.id, first.mode, first.descriptors, 1);
+  if (!options) return nullptr;
+  options->fetch = first.push_out_fetch_options(*egress_policies(first.config));
+  options->tells_of_store = false;
+  options->streams.partition = {};
+  if (options->outside) options->outside->public_url.clear();  // topics and the hub belong to one partition each
+  FeedHomes& homes = options->homes.emplace();
+  homes.partitions = static_cast<unsigned>(stores.size());
+  homes.at = [&first](unsigned partition, std::function<void(Store&)> work) {
+    return first.ingest.store.call_at(partition, std::move(work));
+  };
+  StoreOptions store = store_options(first.config, first.redis_url);
+  store.of_all = true;
+  return std::make_unique<PushOut>(first.loop.get_executor(), store, std::move(*options), first.shared.push_out,
+                                   metrics_, log);
+}
+
+asio::awaitable<void> OfAllPartitions::run() {
+  if (push_out_) co_await first_.guarded("push_out", push_out_->run());
+}
+
+void OfAllPartitions::stop() {
+  if (push_out_) push_out_->stop();
+}
+
+void OfAllPartitions::hurry() {
+  if (push_out_) push_out_->hurry();
+}
+
+void OfAllPartitions::reload() {
+  ServedParts& first = first_.parts();
+  api_.set_config(first.config);
+  if (push_out_) push_out_->set_fetch_options(first.push_out_fetch_options(*egress_policies(first.config)));
 }
 
 }  // namespace feedmill

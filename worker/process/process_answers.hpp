@@ -37,23 +37,10 @@ ByPartition<Outside> outside_of(ServedStores stores);
 /// merged stream. No-op with one store.
 void connect_programs(ServedStores stores, Api* of_all);
 
-// Status of a running process for probes, scrapes, pages and the log.
+// Status of a running process for pages and the log.
 
-struct ServedParts;
-
-/// The readiness checks of RELIABILITY H2, both failed and passed.
-std::vector<Check> ready_checks(const ServedParts& parts);
-
-/// Schedules a fetch of the registered feeds among these URLs, at most once in five minutes each (OPERATIONS §6).
-/// Ignores invalid URLs.
-boost::asio::awaitable<Pinged> ping(ServedParts& parts, std::vector<std::string> texts);
-
-/// Updates the sampled gauges.
-void note_figures(ServedParts& parts);
-
-/// The process as shown on the status page of one store; status_of(): without the trouble of other stores.
+/// The process as shown on the status page of one store.
 ProcessStatus process_status(ServedParts& parts);
-ProcessStatus status_of(ServedParts& parts);
 
 /// Logs one status line (RELIABILITY D5).
 boost::asio::awaitable<void> tell_status(ServedParts& parts);

@@ -168,7 +168,7 @@ int run(const Config& config, const ConfigSources& sources, bool once) {
 }
 
 int refresh_in_process(const Config& config, const std::vector<std::string>& feed_urls,
-                       std::function<void(const Report&)> tell, RefreshTrace* trace) {
+                       std::function<void(const Report&)> tell, TraceText* trace) {
   ServeTask task;
   task.config = config;
   task.mode = RunMode::selected;

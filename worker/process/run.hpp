@@ -10,7 +10,7 @@
 
 namespace feedmill {
 
-class RefreshTrace;
+class TraceText;
 
 /// Runs the worker until it is stopped; with `once`, refreshes each feed due at the start once and ends. `sources`:
 /// where `config` was read from; SIGHUP reads it again. Returns the exit code.
@@ -20,6 +20,6 @@ int run(const Config& config, const ConfigSources& sources, bool once);
 /// after each refresh, on the calling thread, and `trace`, if set, at each step. Meant for when no worker is running.
 /// Returns the exit code.
 int refresh_in_process(const Config& config, const std::vector<std::string>& feed_urls,
-                       std::function<void(const Report&)> tell, RefreshTrace* trace = nullptr);
+                       std::function<void(const Report&)> tell, TraceText* trace = nullptr);
 
 }  // namespace feedmill

@@ -219,13 +219,6 @@ DeliverLoop::Options deliver_options(const Config& config, const std::string& to
   return options;
 }
 
-Requests::Options request_options(const Config& config, const std::string& token) {
-  Requests::Options options;
-  options.token = token;
-  options.keep = config.requests.keep;
-  return options;
-}
-
 RequestRules request_rules(const Config& config) {
   return {config, EgressViewer(look_options(config))};
 }
@@ -238,10 +231,6 @@ Api::Options api_options(const Config& config, std::string url) {
     options.waiting = 64;
   }
   return options;
-}
-
-Listener::Places api_places() {
-  return {.connections = 128, .per_network = 64};
 }
 
 std::optional<WebSub::Options> websub_options(const Config& config, const std::string& id, RunMode mode) {
@@ -304,15 +293,11 @@ OutsideListener::Options outside_options(const Config& config) {
 boost::system::result<EgressPolicies, std::string> egress_policies(const Config& config) {
   auto standard =
       EgressPolicy::parse(config.egress.allow, config.egress.deny, config.egress.ports, config.egress.nat64);
-  if (!standard)
-    return boost::system::result<EgressPolicies, std::string>(boost::system::in_place_error, standard.error());
+  if (!standard) return standard.error();
   EgressPolicies policies{std::move(*standard), {}};
   for (const auto& [name, rules] : config.egress_policies) {
     auto policy = EgressPolicy::parse(rules.allow, rules.deny, rules.ports, config.egress.nat64);
-    if (!policy) {
-      return boost::system::result<EgressPolicies, std::string>(boost::system::in_place_error,
-                                                                "egress.policy." + name + ": " + policy.error());
-    }
+    if (!policy) return "egress.policy." + name + ": " + policy.error();
     policies.named.emplace(name, std::move(*policy));
   }
   return policies;

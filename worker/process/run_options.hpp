@@ -103,14 +103,10 @@ WorkerOptions worker_options(const Config& config, std::string id, std::size_t l
 /// `token`: from worker_id().
 DeliverLoop::Options deliver_options(const Config& config, const std::string& token, RunMode mode, std::size_t stores);
 
-/// `token`: from worker_id().
-Requests::Options request_options(const Config& config, const std::string& token);
 RequestRules request_rules(const Config& config);
 
 /// `url`: the store's address.
 Api::Options api_options(const Config& config, std::string url);
-/// Connection limits of a listener dedicated to the API.
-Listener::Places api_places();
 
 /// Empty if WebSub is disabled in this process.
 std::optional<WebSub::Options> websub_options(const Config& config, const std::string& id, RunMode mode);

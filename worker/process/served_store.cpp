@@ -69,10 +69,6 @@ ServedStore::ServedStore(ServeTask task, SharedByStores shared)
 
 asio::awaitable<int> ServedStore::run() {
   has_begun_ = true;
-  return run_to_end();
-}
-
-asio::awaitable<int> ServedStore::run_to_end() {
   // The end of the work cancels the parallel tasks.
   const auto result = co_await (work() || beside());
   const int code = result.index() == 0 ? std::get<0>(result) : exits::bug;
@@ -230,8 +226,6 @@ asio::awaitable<void> ServedStore::push_out() {
   if (parts_.ingest.worker.stopping()) parts_.push_out->stop();  // stop() came before the start
   co_await guarded("push_out", parts_.push_out->run());
 }
-
-namespace asio = boost::asio;
 
 namespace {
 

@@ -30,7 +30,6 @@ class ServedStore {
   boost::asio::awaitable<void> guarded(const char* part, boost::asio::awaitable<void> work);
 
  private:
-  boost::asio::awaitable<int> run_to_end();
   boost::asio::awaitable<void> beside();
   boost::asio::awaitable<int> work();
   boost::asio::awaitable<int> serve_feeds();

@@ -1,4 +1,4 @@
-#include "worker/store/server_wait.hpp"
+#include "worker/store/store_calls.hpp"
 
 #include <memory>
 #include <sys/epoll.h>

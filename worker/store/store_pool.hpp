@@ -56,15 +56,13 @@ class StorePool {
   /// Runs `work(store)` on the connection for other urgent calls: claims, heartbeats.
   template <class Work>
   auto call(Work work) -> boost::asio::awaitable<std::invoke_result_t<Work, Store&>> {
-    return run_on(control_->calls,
-                  [this, losses = losses_, work = std::move(work)]() mutable { return work(control_->ready(losses)); });
+    return call_on(*control_, std::move(work));
   }
 
   /// Runs `work(store)` on the connection for calls that are not urgent: fleet figures and upkeep.
   template <class Work>
   auto call_aside(Work work) -> boost::asio::awaitable<std::invoke_result_t<Work, Store&>> {
-    return run_on(aside_->calls,
-                  [this, losses = losses_, work = std::move(work)]() mutable { return work(aside_->ready(losses)); });
+    return call_on(*aside_, std::move(work));
   }
 
   /// Sets the pools of all partitions on this loop, in order and including this one, if the loop serves all of them
@@ -135,6 +133,11 @@ class StorePool {
     BlockingCalls calls;
   };
 
+  template <class Work>
+  auto call_on(Connection& on, Work work) -> boost::asio::awaitable<std::invoke_result_t<Work, Store&>> {
+    return run_on(on.calls,
+                  [&on, losses = losses_, work = std::move(work)]() mutable { return work(on.ready(losses)); });
+  }
   void leave();
   boost::asio::awaitable<void> exchange(Connection& connection, const Requests::Batch& batch);
 

@@ -6,7 +6,7 @@
 #include <boost/asio/use_awaitable.hpp>
 
 #include "worker/observe/store_health.hpp"
-#include "worker/store/server_wait.hpp"
+#include "worker/store/store_calls.hpp"
 
 namespace feedmill {
 

@@ -46,7 +46,7 @@ std::optional<PlannedFeed> planned_feed(const FeedRecord& record) {
   const FeedState& state = record.state;
   PlannedFeed feed;
   feed.url = record.feed_url;
-  feed.host = server_of(state.address.fetch_url.empty() ? record.feed_url : state.address.fetch_url);
+  feed.host = server_of(state.address.requested(record.feed_url));
   feed.hints = read_schedule_hints(state.document.hints);
   feed.new_per_week = state.rhythm.new_per_week;
   feed.due = *record.due;

@@ -283,7 +283,7 @@ std::vector<std::pair<std::string, std::string>> explain_lines(const Explained& 
 
 StoreResult<HostView> read_host(Store& store, const HostRules& rules, const FeedRecord& record) {
   HostView host;
-  host.name = server_of(record.state.address.fetch_url.empty() ? record.feed_url : record.state.address.fetch_url);
+  host.name = server_of(record.state.address.requested(record.feed_url));
   const HostRule rule = rules.of(host.name);
   host.limits = rule.limits;
   host.by_hand = rule.by_hand;

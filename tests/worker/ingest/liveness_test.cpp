@@ -1,5 +1,3 @@
-#include "worker/ingest/liveness.hpp"
-
 #include <chrono>
 #include <future>
 
@@ -10,6 +8,8 @@
 #include <boost/asio/io_context.hpp>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "worker/ingest/reading_threads.hpp"
 
 namespace feedmill::liveness_test {
 namespace {

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/worker/policy/decide_fixture.hpp"
-#include "worker/policy/withdrawal.hpp"
+#include "worker/policy/feed_identity.hpp"
 
 namespace feedmill::decide_test::decide_push_test {
 namespace {

@@ -1,9 +1,8 @@
 // Which claims are for a page of older posts, and the consequences of a page.
-#include "worker/policy/older_pages.hpp"
-
 #include <gtest/gtest.h>
 
 #include "tests/worker/policy/decide_fixture.hpp"
+#include "worker/policy/decide.hpp"
 
 namespace feedmill::decide_test::older_pages_test {
 namespace {

@@ -1,6 +1,6 @@
-#include "worker/policy/pending_redirect.hpp"
-
 #include <gtest/gtest.h>
+
+#include "worker/policy/answers.hpp"
 
 namespace feedmill::pending_redirect_test {
 namespace {

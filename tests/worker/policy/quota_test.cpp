@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/worker/policy/decide_fixture.hpp"
-#include "worker/policy/host_answer.hpp"
+#include "worker/policy/answers.hpp"
 
 namespace feedmill::decide_test {
 namespace {

@@ -18,9 +18,8 @@
 #include "tests/support/counts.hpp"
 #include "tests/support/set_clock.hpp"
 #include "worker/egress/web_url.hpp"
+#include "worker/policy/answers.hpp"
 #include "worker/policy/decide.hpp"
-#include "worker/policy/host_answer.hpp"
-#include "worker/policy/older_pages.hpp"
 #include "worker/words/explanation.hpp"
 
 namespace feedmill::strangers_test {

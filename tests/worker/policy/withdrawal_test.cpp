@@ -1,6 +1,6 @@
-#include "worker/policy/withdrawal.hpp"
-
 #include <gtest/gtest.h>
+
+#include "worker/policy/feed_identity.hpp"
 
 namespace feedmill::withdrawal_test {
 namespace {

@@ -1,10 +1,9 @@
-#include "worker/ingest/staleness_scan.hpp"
-
 #include <gtest/gtest.h>
 
 #include "storage/feeds/feeds.hpp"
 #include "storage/records/state_fields.hpp"
 #include "tests/support/redis_server.hpp"
+#include "worker/process/fleet_watch.hpp"
 
 namespace feedmill::staleness_scan_test {
 namespace {

@@ -1,6 +1,4 @@
 // Waits on the loop for a socket that another component reads.
-#include "worker/store/server_wait.hpp"
-
 #include <chrono>
 #include <functional>
 #include <sys/socket.h>
@@ -12,6 +10,8 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
+
+#include "worker/store/store_calls.hpp"
 
 namespace feedmill::server_wait_test {
 namespace {
