@@ -1,6 +1,7 @@
 // Feeds, hosts, workers and the server as the store has them, and the results of requests to change a feed.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -197,6 +198,14 @@ struct ServerFacts {
   std::string write_error;                        ///< why a test write failed, "" = it succeeded
 };
 
+/// Numbers of feeds, by state.
+using StateCounts = std::vector<std::pair<std::string, std::uint64_t>>;
+/// The number of feeds in a state.
+inline std::uint64_t feeds_in(const StateCounts& counts, std::string_view state) {
+  const auto found = std::ranges::find(counts, state, &StateCounts::value_type::first);
+  return found == counts.end() ? 0 : found->second;
+}
+
 /// Figures of the whole store, for gauges and `stats`.
 struct FleetFigures {
   std::uint64_t feeds = 0, due = 0, claimed = 0, stream_records = 0;
@@ -206,8 +215,8 @@ struct FleetFigures {
   std::uint64_t waiting = 0;           ///< due, but in the lines of their hosts (HTTP H1); not counted in `due`
   std::uint64_t open_circuits = 0;     ///< gates that back off; a group of hosts counts as one
   bool is_indexed = true;              ///< the index of feeds by URL has as many entries as there are feeds
-  std::vector<std::pair<std::string, std::uint64_t>> states;
-  std::vector<std::pair<std::string, std::uint64_t>> push_states;  ///< feeds by PushStanding::state
+  StateCounts states;
+  StateCounts push_states;  ///< by PushStanding::state
   Milliseconds now{};
   Milliseconds oldest_success{};           ///< the oldest last success among healthy feeds, as last sampled; 0 = none
   std::optional<Milliseconds> oldest_due;  ///< due time of the feed that has waited longest

@@ -13,6 +13,7 @@
 #include "storage/feeds/feeds.hpp"
 #include "storage/feeds/fleet.hpp"
 #include "storage/records/json_members.hpp"
+#include "storage/store/deployment.hpp"
 #include "worker/admin/page_parts.hpp"
 #include "worker/admin/status.hpp"
 #include "worker/base/redact.hpp"
@@ -52,16 +53,14 @@ Html head_section(const FeedStory& story) {
   const std::string title = readable_field(record.feed, "title"),
                     description = readable_field(record.feed, "description");
   const std::string_view link = field_of(record.feed, "link");
-  Html html;
-  html.add(
+  Html html(
       "<section aria-labelledby=\"feed\"><h1 id=\"feed\"><bdi>{}</bdi></h1>\n<p>{}</p>\n<p>{} <span "
       "class=\"soft\">{}</span></p>\n",
       short_text(title.empty() ? record.feed_url : title, 300), outside_link(record.feed_url, record.feed_url),
       state_word(record.state.state), state_meaning(record.state.state));
   if (!description.empty()) html.add("<p class=\"soft\"><bdi>{}</bdi></p>\n", short_text(description, 400));
   if (!link.empty()) html.add("<p>Site: {}</p>\n", outside_link(link, short_text(link, 200)));
-  html.add("<p class=\"sub\">More feeds on {}</p></section>\n", host_link(story.explained.host.name));
-  return html;
+  return std::move(html.add("<p class=\"sub\">More feeds on {}</p></section>\n", host_link(story.explained.host.name)));
 }
 
 std::vector<PushFact> pushes_of(const Explained& explained) {
@@ -71,11 +70,10 @@ std::vector<PushFact> pushes_of(const Explained& explained) {
 /// Commands to copy; empty if the URL contains a secret.
 Html commands_section(const FeedStory& story) {
   const std::string& url = story.explained.record.feed_url;
-  Html html;
-  if (redact(url) != url) return html;
+  if (redact(url) != url) return {};
   const std::string word = shell_word(url);
   const bool paused = story.explained.record.state.state == "paused";
-  html.add("<ul class=\"commands\">\n");
+  Html html("<ul class=\"commands\">\n");
   if (!paused) html.add("<li>Fetch it now <code>feedmill refresh --ignore-floor {}</code></li>\n", word);
   if (story.explained.record.state.state == "never_read")
     html.add("<li>Fetch it from another URL <code>feedmill move {} NEW</code></li>\n", word);
@@ -212,40 +210,28 @@ Html signals_section(const FeedStory& story) {
     items.emplace_back().add("<p>{} <bdi>{}</bdi> <span class=\"soft\">{}</span></p>", signal_word(record.type),
                              short_text(about(event), 200), time_ago(timestamp_of(event), story.explained.now));
   }
-  Html html;
-  if (items.empty())
-    html.add("<p class=\"empty\">None among the newest {} of all feeds.</p>", signals_looked_at);
-  else
-    html.add("{}<p class=\"sub\">Of the newest {} of all feeds.</p>", items_list(items, items.size()),
-             signals_looked_at);
-  return section("signals", "Events", html);
+  return section("signals", "Events",
+                 items.empty()
+                     ? Html("<p class=\"empty\">None among the newest {} of all feeds.</p>", signals_looked_at)
+                     : Html("{}<p class=\"sub\">Of the newest {} of all feeds.</p>", items_list(items, items.size()),
+                            signals_looked_at));
 }
 
 }  // namespace
 
-StoreResult<std::optional<FeedStory>> read_feed_story(Store& store, const HostRules& rules,
-                                                      const std::string& feed_url) {
-  auto explained = read_explained(store, rules, feed_url);
-  if (!explained) return explained.error();
-  if (!*explained) return std::optional<FeedStory>();
-  FeedStory story;
-  story.explained = std::move(**explained);
-  auto entries = Entries(store).all_by_order(feed_url, entries_shown);
-  if (!entries) return entries.error();
-  story.entries = std::move(*entries);
-  auto events = EventStream(store).of_feed(feed_url, signals_looked_at, signals_shown);
-  if (!events) return events.error();
-  story.events = std::move(*events);
-  return std::optional(std::move(story));
+std::optional<FeedStory> read_feed_story(Store& store, const HostRules& rules, const std::string& feed_url) {
+  auto explained = answered(read_explained(store, rules, feed_url));
+  if (!explained) return std::nullopt;
+  FeedStory story{std::move(*explained), {}, {}};
+  story.entries = answered(Entries(store).all_by_order(feed_url, entries_shown));
+  story.events = answered(EventStream(store).of_feed(feed_url, signals_looked_at, signals_shown));
+  return story;
 }
 
 Html feed_page(const FeedStory& story) {
-  Html html;
-  html.add("{}<div class=\"columns\">\n{}{}{}", head_section(story), story_section(story),
-           pushes_section(story.explained), entries_section(story));
-  html.add("{}{}{}{}</div>\n", figures_section(story), commands_section(story), moves_section(story),
-           signals_section(story));
-  return html;
+  return Html("{}<div class=\"columns\">\n{}{}{}{}{}{}{}</div>\n", head_section(story), story_section(story),
+              pushes_section(story.explained), entries_section(story), figures_section(story), commands_section(story),
+              moves_section(story), signals_section(story));
 }
 
 namespace {
@@ -289,36 +275,29 @@ std::string address(const FeedListQuery& query) {
 
 void add_chip(Html& html, const FeedListQuery& query, std::string_view state, std::string_view name,
               std::uint64_t count) {
-  FeedListQuery other{std::string(state), query.host, query.part, {}};
-  if (query.state == state)
-    html.add("<li><a href=\"{}\" aria-current=\"true\">{} {}</a></li>\n", address(other), name, count);
-  else
-    html.add("<li><a href=\"{}\">{} {}</a></li>\n", address(other), name, count);
+  html.add("<li><a href=\"{}\"{}>{} {}</a></li>\n", address({std::string(state), query.host, query.part, {}}),
+           query.state == state ? Html(" aria-current=\"true\"") : Html(), name, count);
 }
 
 Html chips(const FeedListQuery& query, const FleetFigures& fleet) {
-  Html html;
-  html.add("<nav aria-label=\"Feeds by state\"><ul class=\"chips\">\n");
+  Html html("<nav aria-label=\"Feeds by state\"><ul class=\"chips\">\n");
   add_chip(html, query, "", "all", fleet.feeds);
-  for (const std::string_view state : all_states()) {
-    const std::uint64_t count = feeds_in(fleet, state);
+  for (const auto& [state, meaning] : all_states()) {
+    const std::uint64_t count = feeds_in(fleet.states, state);
     if (count > 0 || query.state == state) add_chip(html, query, state, state, count);
   }
-  html.add("</ul></nav>\n");
-  return html;
+  return std::move(html.add("</ul></nav>\n"));
 }
 
 /// A GET form for the list that keeps the filters set by links.
 Html search_form(const FeedListQuery& query) {
-  Html html;
-  html.add(
+  Html html(
       "<form action=\"/status/feeds\" role=\"search\"><label for=\"q\">Part of the title or URL</label>"
       "<input id=\"q\" name=\"q\" type=\"search\" maxlength=\"200\" value=\"{}\">",
       query.part);
   if (!query.state.empty()) html.add("<input type=\"hidden\" name=\"state\" value=\"{}\">", query.state);
   if (!query.host.empty()) html.add("<input type=\"hidden\" name=\"host\" value=\"{}\">", query.host);
-  html.add("<button>Search</button></form>\n");
-  return html;
+  return std::move(html.add("<button>Search</button></form>\n"));
 }
 
 bool searches(const FeedListQuery& query) {
@@ -329,10 +308,8 @@ bool searches(const FeedListQuery& query) {
 std::string reason_text(std::string_view code) {
   std::string text;
   for (const char c : short_text(code, 40)) {
-    if (c == '.')
-      text += ": ";
-    else
-      text += c == '_' ? ' ' : c;
+    if (c == '.') text += ':';
+    text += c == '.' || c == '_' ? ' ' : c;
   }
   return text;
 }
@@ -345,16 +322,10 @@ Html name_cell(const FeedRecord& feed) {
 }
 
 Html due_cell(const FeedRecord& feed, Milliseconds now) {
-  Html html;
-  if (!feed.claim.empty())
-    html.add("being fetched");
-  else if (feed.in_line)
-    html.add("in line <span class=\"sub\">{}</span>", time_ago(*feed.due, now));
-  else if (feed.due)
-    html = with_remark(time_ago(*feed.due, now), reason_text(feed.state.due.reason));
-  else
-    html.add("never");
-  return html;
+  if (!feed.claim.empty()) return Html("being fetched");
+  if (feed.in_line) return Html("in line <span class=\"sub\">{}</span>", time_ago(*feed.due, now));
+  if (!feed.due) return Html("never");
+  return with_remark(time_ago(*feed.due, now), reason_text(feed.state.due.reason));
 }
 
 Html feeds_table(const FeedListQuery& query, const FeedList& list) {
@@ -373,17 +344,11 @@ Html feeds_table(const FeedListQuery& query, const FeedList& list) {
 }
 
 Html said_of_none(const FeedListQuery& query, const FeedList& list) {
-  Html html;
-  const FeedPage& page = list.page;
   if (list.fleet.feeds == 0)
-    html.add("No feeds yet: <code>feedmill add URL</code> or <code>feedmill import FILE</code>.");
-  else if (page.next)
-    html.add("None among the {} feeds checked so far.", page.looked_at);
-  else if (searches(query) || query.after)
-    html.add("No further matching feeds.");
-  else
-    html.add("No feed is {}.", query.state);
-  return html;
+    return Html("No feeds yet: <code>feedmill add URL</code> or <code>feedmill import FILE</code>.");
+  if (list.page.next) return Html("None among the {} feeds checked so far.", list.page.looked_at);
+  if (searches(query) || query.after) return Html("No further matching feeds.");
+  return Html("No feed is {}.", query.state);
 }
 
 }  // namespace
@@ -391,58 +356,42 @@ Html said_of_none(const FeedListQuery& query, const FeedList& list) {
 FeedListQuery read_feed_list_query(std::string_view query) {
   FeedListQuery wanted;
   const std::string state = parameter(query, "state").value_or("");
-  if (std::ranges::find(all_states(), state) != all_states().end()) wanted.state = state;
-  wanted.host = trimmed(parameter(query, "host").value_or(""), 255);
-  for (char& c : wanted.host) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  if (!state_meaning(state).empty()) wanted.state = state;
+  wanted.host = lower(trimmed(parameter(query, "host").value_or(""), 255));
   wanted.part = trimmed(parameter(query, "q").value_or(""), longest_part);
   wanted.after = read_place(parameter(query, "after").value_or(""));
   return wanted;
 }
 
-StoreResult<FeedList> read_feed_list(Store& store, const FeedListQuery& query) {
+FeedList read_feed_list(Store& store, const FeedListQuery& query) {
   FeedList list;
-  auto fleet = Fleet(store).figures();
-  if (!fleet) return fleet.error();
-  list.fleet = std::move(*fleet);
+  list.fleet = answered(Fleet(store).figures());
   if (const auto url = canonical_feed_url(query.part); url) {
-    auto records = Feeds(store).records(std::span(&*url, 1));
-    if (!records) return records.error();
-    if (records->front()) {
+    if (auto record = answered(Feeds(store).records(std::span(&*url, 1))).front()) {
       list.exact = true;
-      list.page.feeds.push_back(std::move(*records->front()));
+      list.page.feeds.push_back(std::move(*record));
       return list;
     }
   }
-  FeedQuery wanted;
-  wanted.state = query.state;
-  wanted.part = query.part;
-  wanted.host = query.host;
-  wanted.after = query.after;
-  wanted.limit = feeds_on_page;
+  FeedQuery wanted{query.state, query.part, query.host, query.after, feeds_on_page};
   // Filtering by state costs a look-up for each feed.
   if (searches(query) && query.state != "healthy") wanted.look = 20'000;
-  auto page = Feeds(store).page(wanted);
-  if (!page) return page.error();
-  list.page = std::move(*page);
+  list.page = answered(Feeds(store).page(wanted));
   return list;
 }
 
 Html feed_list_page(const FeedListQuery& query, const FeedList& list) {
   const FeedPage& page = list.page;
-  Html html;
-  html.add("<section aria-labelledby=\"feeds\"><h1 id=\"feeds\">Feeds</h1>\n{}{}", search_form(query),
-           chips(query, list.fleet));
+  Html html("<section aria-labelledby=\"feeds\"><h1 id=\"feeds\">Feeds</h1>\n{}{}", search_form(query),
+            chips(query, list.fleet));
   if (searches(query)) {
     html.add("<p>");
     if (!query.host.empty()) html.add("On <b><bdi>{}</bdi></b>. ", query.host);
     if (!query.part.empty()) html.add("With <b><bdi>{}</bdi></b> in the title or URL. ", query.part);
     html.add("<a href=\"{}\">All feeds</a></p>\n", address({query.state, "", "", {}}));
   }
-  if (page.feeds.empty())
-    html.add("<p class=\"empty\">{}</p>", said_of_none(query, list));
-  else
-    html.add("{}", feeds_table(query, list));
-  html.add("<p class=\"pager\">");
+  html.add("{}<p class=\"pager\">", page.feeds.empty() ? Html("<p class=\"empty\">{}</p>", said_of_none(query, list))
+                                                       : feeds_table(query, list));
   if (query.after)
     html.add("<a href=\"{}\">From the beginning</a>", address({query.state, query.host, query.part, {}}));
   if (page.next) {
@@ -452,17 +401,16 @@ Html feed_list_page(const FeedListQuery& query, const FeedList& list) {
   html.add("</p>\n");
   if (searches(query) && page.next)
     html.add("<p class=\"sub\">{} of {} feeds were checked for this page.</p>\n", page.looked_at, page.total);
-  const std::uint64_t paused = feeds_in(list.fleet, "paused");
+  const std::uint64_t paused = feeds_in(list.fleet.states, "paused");
   if (query.state.empty() && paused > 0 && !list.exact)
     html.add("<p class=\"sub\">Paused feeds ({}) are not scheduled and are listed under their state.</p>\n", paused);
-  if (!query.state.empty() && query.state != "healthy" && page.total < feeds_in(list.fleet, query.state)) {
+  if (!query.state.empty() && query.state != "healthy" && page.total < feeds_in(list.fleet.states, query.state)) {
     html.add(
         "<p class=\"sub\">{} more entered this state before lists were kept: <code>feedmill list --state {}</code> "
         "lists all.</p>\n",
-        feeds_in(list.fleet, query.state) - page.total, query.state);
+        feeds_in(list.fleet.states, query.state) - page.total, query.state);
   }
-  html.add("</section>\n");
-  return html;
+  return std::move(html.add("</section>\n"));
 }
 
 }  // namespace feedmill

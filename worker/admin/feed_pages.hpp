@@ -31,8 +31,8 @@ struct FeedList {
 };
 
 /// Reads a page of the list. Costs at most about 300 commands; a search also examines up to 20 000 URLs or 5 000
-/// states.
-StoreResult<FeedList> read_feed_list(Store& store, const FeedListQuery& query);
+/// states. Throws StoreFailure.
+FeedList read_feed_list(Store& store, const FeedListQuery& query);
 
 /// The main part of /status/feeds.
 Html feed_list_page(const FeedListQuery& query, const FeedList& list);
@@ -45,9 +45,8 @@ struct FeedStory {
 };
 inline constexpr std::size_t signals_looked_at = 1'000;
 
-/// Reads one feed with about 40 commands; empty if it is not registered.
-StoreResult<std::optional<FeedStory>> read_feed_story(Store& store, const HostRules& rules,
-                                                      const std::string& feed_url);
+/// Reads one feed with about 40 commands; empty if it is not registered. Throws StoreFailure.
+std::optional<FeedStory> read_feed_story(Store& store, const HostRules& rules, const std::string& feed_url);
 
 /// The main part of /status/feed.
 Html feed_page(const FeedStory& story);

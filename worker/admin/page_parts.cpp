@@ -14,9 +14,6 @@
 namespace feedmill {
 namespace {
 
-struct StateText {
-  std::string_view name, meaning;
-};
 constexpr std::array state_texts{
     StateText{"healthy", "fetched as planned"},
     StateText{"new", "not tried yet"},
@@ -28,17 +25,11 @@ constexpr std::array state_texts{
     StateText{"quarantined", "workers crashed on it, or it takes too long to read; retried later, alone"},
     StateText{"paused", "not fetched until feedmill resume"},
 };
-constexpr auto state_names = [] {
-  std::array<std::string_view, state_texts.size()> names{};
-  std::ranges::transform(state_texts, names.begin(), &StateText::name);
-  return names;
-}();
 
-void add_nav_link(Html& nav, const PageFrame& frame, std::string_view path, std::string_view text) {
-  if (frame.path == path)
-    nav.add("<li><a href=\"{}\" aria-current=\"page\">{}</a></li>", path, text);
-  else
-    nav.add("<li><a href=\"{}\">{}</a></li>", path, text);
+/// An item of a navigation.
+Html nav_link(const std::string& path, std::string_view text, bool is_current) {
+  return is_current ? Html("<li><a href=\"{}\" aria-current=\"page\">{}</a></li>", path, text)
+                    : Html("<li><a href=\"{}\">{}</a></li>", path, text);
 }
 
 /// Links to the other partitions and to the overview of all, relative to the current page.
@@ -47,19 +38,14 @@ Html partition_links(const PageFrame& frame) {
   std::string up;
   for (auto depth = std::ranges::count(frame.path, '/'); depth > (frame.of_all ? 1 : 0); --depth) up += "../";
   if ((frame.prefix.empty() && !frame.of_all) || frame.path.empty()) return links;
-  links.add("<nav aria-label=\"Partitions\"><ul>");
-  if (frame.of_all)
-    links.add("<li><a href=\"{}status\" aria-current=\"page\">all partitions</a></li>", up);
-  else
-    links.add("<li><a href=\"{}status\">all</a></li>", up);
+  links.add("<nav aria-label=\"Partitions\"><ul>{}",
+            nav_link(up + "status", frame.of_all ? "all partitions" : "all", frame.of_all));
   for (std::uint32_t i = 0; i < frame.partitions; ++i) {
-    if (i == frame.partition && !frame.of_all)
-      links.add("<li><a href=\"{}p{}/status\" aria-current=\"page\">partition {}</a></li>", up, i, i);
-    else
-      links.add("<li><a href=\"{}p{}/status\">{}</a></li>", up, i, i);
+    const bool is_current = i == frame.partition && !frame.of_all;
+    links.add("{}", nav_link(fmt::format("{}p{}/status", up, i), fmt::format("{}{}", is_current ? "partition " : "", i),
+                             is_current));
   }
-  links.add("</ul></nav>");
-  return links;
+  return std::move(links.add("</ul></nav>"));
 }
 
 /// Adds `prefix` to the links between our pages. Only those contain a quote followed by a slash, because quotes in
@@ -78,9 +64,7 @@ std::string under(const std::string& prefix, std::string page) {
 
 /// As ` class="look"`; empty if `look` is.
 Html class_of(std::string_view look) {
-  Html html;
-  if (!look.empty()) html.add(" class=\"{}\"", look);
-  return html;
+  return look.empty() ? Html() : Html(" class=\"{}\"", look);
 }
 
 /// Shows the first `at_once` of `rows` rows and folds the others, unless there are only a few of those.
@@ -88,9 +72,8 @@ template <class Part>
 Html folded_at(std::size_t at_once, std::size_t rows, Part part) {
   constexpr std::size_t few = 2;
   if (rows <= at_once + few) return part(0, rows);
-  Html html;
-  html.add("{}<details><summary>{} more</summary>{}</details>", part(0, at_once), rows - at_once, part(at_once, rows));
-  return html;
+  return Html("{}<details><summary>{} more</summary>{}</details>", part(0, at_once), rows - at_once,
+              part(at_once, rows));
 }
 
 }  // namespace
@@ -98,10 +81,8 @@ Html folded_at(std::size_t at_once, std::size_t rows, Part part) {
 std::string whole_page(const PageFrame& frame, const Html& main) {
   Html nav, again;
   if (!frame.of_all) {
-    nav.add("<nav aria-label=\"Pages\"><ul>");
-    add_nav_link(nav, frame, "/status", "Overview");
-    add_nav_link(nav, frame, "/status/feeds", "Feeds");
-    nav.add("</ul></nav>");
+    nav.add("<nav aria-label=\"Pages\"><ul>{}{}</ul></nav>", nav_link("/status", "Overview", frame.path == "/status"),
+            nav_link("/status/feeds", "Feeds", frame.path == "/status/feeds"));
   }
   if (frame.refresh == PageFrame::Refresh::on)
     again.add("<p class=\"again\">Refreshes every {} seconds: <a href=\"{}\">stop</a></p>", refresh_every.count(),
@@ -135,18 +116,13 @@ std::string whole_page(const PageFrame& frame, const Html& main) {
 }
 
 Html time_ago(Milliseconds time, Milliseconds now) {
-  Html html;
-  if (time.count() == 0) return std::move(html.add("never"));
+  if (time.count() == 0) return Html("never");
   const std::string exact = rfc3339(time);
-  html.add("<time datetime=\"{}\" title=\"{}\">{}</time>", exact, exact, from_now(time, now));
-  return html;
+  return Html("<time datetime=\"{}\" title=\"{}\">{}</time>", exact, exact, from_now(time, now));
 }
 
 Html state_word(std::string_view state) {
-  Html html;
-  const bool known = std::ranges::find(state_names, state) != state_names.end();
-  html.add("<span class=\"state {}\">{}</span>", known ? state : std::string_view("unknown"), state);
-  return html;
+  return Html("<span class=\"state {}\">{}</span>", state_meaning(state).empty() ? "unknown" : state, state);
 }
 
 std::string_view state_meaning(std::string_view state) {
@@ -154,56 +130,41 @@ std::string_view state_meaning(std::string_view state) {
   return found == state_texts.end() ? std::string_view() : found->meaning;
 }
 
-std::span<const std::string_view> all_states() {
-  return state_names;
+std::span<const StateText> all_states() {
+  return state_texts;
 }
 
 Html feed_link(std::string_view feed_url, std::string_view text) {
-  Html html;
-  if (redact(feed_url) != feed_url)
-    html.add("<bdi>{}</bdi>", text);
-  else
-    html.add("<a href=\"/status/feed?url={}\"><bdi>{}</bdi></a>", percent_encoded(feed_url), text);
-  return html;
+  if (redact(feed_url) != feed_url) return Html("<bdi>{}</bdi>", text);
+  return Html("<a href=\"/status/feed?url={}\"><bdi>{}</bdi></a>", percent_encoded(feed_url), text);
 }
 
 Html host_link(std::string_view host) {
-  Html html;
-  html.add("<a href=\"/status/feeds?host={}\"><bdi>{}</bdi></a>", percent_encoded(host), host);
-  return html;
+  return Html("<a href=\"/status/feeds?host={}\"><bdi>{}</bdi></a>", percent_encoded(host), host);
 }
 
 Html outside_link(std::string_view url, std::string_view text) {
-  Html html;
   const bool web = url.starts_with("http://") || url.starts_with("https://");
   const bool plain = std::ranges::all_of(url, [](char c) { return c > ' ' && c != '\x7f' && c != '\\'; });
-  if (web && plain && redact(url) == url)
-    html.add("<a href=\"{}\" rel=\"noopener noreferrer nofollow\"><bdi>{}</bdi></a>", url, text);
-  else
-    html.add("<bdi>{}</bdi>", text);
-  return html;
+  if (!web || !plain || redact(url) != url) return Html("<bdi>{}</bdi>", text);
+  return Html("<a href=\"{}\" rel=\"noopener noreferrer nofollow\"><bdi>{}</bdi></a>", url, text);
 }
 
 Html section(std::string_view id, std::string_view heading, const Html& content) {
-  Html html;
-  return std::move(
-      html.add("<section aria-labelledby=\"{}\"><h2 id=\"{}\">{}</h2>\n{}</section>\n", id, id, heading, content));
+  return Html("<section aria-labelledby=\"{}\"><h2 id=\"{}\">{}</h2>\n{}</section>\n", id, id, heading, content);
 }
 
 Html facts_list(const Html& facts) {
-  Html html;
-  return std::move(html.add("<dl class=\"story\">\n{}</dl>", facts));
+  return Html("<dl class=\"story\">\n{}</dl>", facts);
 }
 
 Html nothing(std::string_view text) {
-  Html html;
-  return std::move(html.add("<p class=\"empty\">{}</p>", text));
+  return Html("<p class=\"empty\">{}</p>", text);
 }
 
 Html items_list(const std::vector<Html>& items, std::size_t at_once) {
   return folded_at(at_once, items.size(), [&](std::size_t first, std::size_t end) {
-    Html html;
-    html.add("<ul class=\"items\">\n");
+    Html html("<ul class=\"items\">\n");
     for (std::size_t i = first; i < end; ++i) html.add("<li>{}</li>\n", items[i]);
     return std::move(html.add("</ul>"));
   });
@@ -214,8 +175,7 @@ Html Table::folded() const {
 }
 
 Html Table::part(std::size_t first, std::size_t end) const {
-  Html html;
-  html.add("<table>");
+  Html html("<table>");
   if (!caption_.empty()) html.add("<caption>{}</caption>", caption_);
   html.add("<thead><tr>");
   for (const Column& column : columns_) html.add("<th scope=\"col\"{}>{}</th>", class_of(column.look), column.name);
@@ -236,9 +196,8 @@ void add_fact(Html& html, std::string_view name, std::string_view value) {
 Html bars(std::span<const double> values, std::string_view label) {
   constexpr double height = 24;
   const double most = values.empty() ? 0 : *std::ranges::max_element(values);
-  Html html;
-  html.add("<svg class=\"bars\" role=\"img\" aria-label=\"{}\" viewBox=\"0 0 {} 24\" preserveAspectRatio=\"none\">",
-           label, std::to_string(values.size()));
+  Html html("<svg class=\"bars\" role=\"img\" aria-label=\"{}\" viewBox=\"0 0 {} 24\" preserveAspectRatio=\"none\">",
+            label, std::to_string(values.size()));
   for (std::size_t i = 0; i < values.size(); ++i) {
     if (values[i] <= 0 || most <= 0) continue;
     const double high = std::max(0.8, values[i] / most * height);  // keeps small values visible
@@ -246,18 +205,15 @@ Html bars(std::span<const double> values, std::string_view label) {
              fmt::format("{:.1f}", static_cast<double>(i) + 0.1), fmt::format("{:.2f}", height - high),
              fmt::format("{:.2f}", high));
   }
-  html.add("</svg>");
-  return html;
+  return std::move(html.add("</svg>"));
 }
 
 Html bar(double share) {
   const double length = share <= 0 ? 0 : std::clamp(share * 100, 1.0, 100.0);  // keeps small values visible
-  Html html;
-  html.add(
+  return Html(
       "<svg class=\"bar\" aria-hidden=\"true\" viewBox=\"0 0 100 1\" preserveAspectRatio=\"none\">"
       "<rect width=\"{}\" height=\"1\"/></svg>",
       fmt::format("{:.1f}", length));
-  return html;
 }
 
 // The stylesheet of all pages: light and dark, phone and desktop. The contrast of text is at least 4.5 in both.
@@ -411,9 +367,7 @@ std::string html_text(std::string_view text) {
     const Character first = first_character(rest);
     if (first.bytes == 0 || is_control(first.code)) {
       out += replacement;
-    } else if (turns_or_hides(first.code)) {
-      // omitted
-    } else {
+    } else if (!turns_or_hides(first.code)) {
       const std::string_view reference = html_reference(rest.front());
       out += reference.empty() ? rest.substr(0, first.bytes) : reference;
     }
@@ -423,12 +377,7 @@ std::string html_text(std::string_view text) {
 }
 
 void Html::put_number(std::int64_t number) {
-  for (const char c : grouped(number)) {
-    if (c == ' ')
-      out_ += narrow_space;
-    else
-      out_ += c;
-  }
+  for (const char c : grouped(number)) out_ += c == ' ' ? narrow_space : std::string_view(&c, 1);
 }
 
 }  // namespace feedmill

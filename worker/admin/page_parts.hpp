@@ -41,6 +41,11 @@ class Markup {
 class Html {
  public:
   Html() = default;
+  /// Like add().
+  template <class... Values>
+  explicit Html(Markup<std::type_identity_t<Values>...> markup, const Values&... values) {
+    add(markup, values...);
+  }
   /// Appends markup with each "{}" replaced by the next value: text is escaped, integers are grouped by thousands, Html
   /// is inserted unchanged.
   template <class... Values>
@@ -72,13 +77,6 @@ class Html {
   std::string out_;
 };
 
-/// A single value as Html.
-template <class Value>
-Html html_of(const Value& value) {
-  Html html;
-  return std::move(html.add("{}", value));
-}
-
 /// The navigation and the frame of a page.
 struct PageFrame {
   std::string title;     ///< title of the window
@@ -109,10 +107,14 @@ Html time_ago(Milliseconds time, Milliseconds now);
 /// The name of a state in the colour of the state.
 Html state_word(std::string_view state);
 
-/// A short explanation of a state (HTTP §4).
-std::string_view state_meaning(std::string_view state);
+/// A state and a short explanation of it (HTTP §4).
+struct StateText {
+  std::string_view name, meaning;
+};
 /// All states in display order.
-std::span<const std::string_view> all_states();
+std::span<const StateText> all_states();
+/// The explanation of a state; "" if it is unknown.
+std::string_view state_meaning(std::string_view state);
 
 /// A link to a feed's page; only the text if the URL contains a secret, which a link would reveal (SECURITY K1).
 Html feed_link(std::string_view feed_url, std::string_view text);
@@ -136,8 +138,7 @@ void add_fact(Html& html, std::string_view name, std::string_view value);
 /// A value with a remark in small print below it.
 template <class Value>
 Html with_remark(const Value& value, std::string_view remark) {
-  Html html;
-  return std::move(html.add("{} <span class=\"sub\">{}</span>", value, remark));
+  return Html("{} <span class=\"sub\">{}</span>", value, remark);
 }
 /// A figure of the list at the top of an overview; `below` explains it.
 void add_tile(Html& html, std::string_view name, const auto& figure, std::string_view below) {
@@ -165,7 +166,7 @@ class Table {
   /// Adds a row with a value for each column: text, integer or Html.
   template <class... Cells>
   void row(const Cells&... cells) {
-    rows_.push_back({html_of(cells)...});
+    rows_.push_back({Html("{}", cells)...});
   }
   std::size_t rows() const { return rows_.size(); }
   Html html() const { return part(0, rows_.size()); }

@@ -1,11 +1,10 @@
-#include "worker/admin/partitions_page.hpp"
-
+// The overview of all partitions that a process serves (RELIABILITY L29).
 #include <algorithm>
+#include <span>
 #include <utility>
 #include <vector>
 
-#include <fmt/format.h>
-
+#include "worker/admin/status.hpp"
 #include "worker/base/units.hpp"
 
 namespace feedmill {
@@ -38,15 +37,13 @@ std::vector<SharedConcern> concerns_of_all(std::span<const PartitionStatus> part
 }
 
 Html partition_link(std::uint32_t partition) {
-  Html html;
   const std::string number = std::to_string(partition);
-  return std::move(html.add("<a href=\"/p{}/status\">{}</a>", number, number));
+  return Html("<a href=\"/p{}/status\">{}</a>", number, number);
 }
 
 Html partition_list(const std::vector<std::uint32_t>& some, std::size_t count) {
-  Html html;
-  if (some.size() == count) return std::move(html.add("All partitions."));
-  html.add("{} ", some.size() == 1 ? "Partition" : "Partitions");
+  if (some.size() == count) return Html("All partitions.");
+  Html html("{} ", some.size() == 1 ? "Partition" : "Partitions");
   for (std::size_t i = 0; i < some.size() && i < most_links; ++i)
     html.add("{}{}", i == 0 ? "" : ", ", partition_link(some[i]));
   if (some.size() > most_links) html.add(" and {} more", some.size() - most_links);
@@ -54,14 +51,10 @@ Html partition_list(const std::vector<std::uint32_t>& some, std::size_t count) {
 }
 
 Html concerns_list(const std::vector<SharedConcern>& found, std::size_t count) {
-  Html html;
-  if (found.empty()) return html;
-  html.add("<ol class=\"concerns\">\n");
+  if (found.empty()) return {};
+  Html html("<ol class=\"concerns\">\n");
   for (std::size_t i = 0; i < found.size() && i < most_concerns; ++i) {
-    const Concern& concern = found[i].concern;
-    html.add("<li class=\"{}\"><p><span class=\"weight\">{}</span>{}</p><p class=\"soft\">{} {}</p></li>\n",
-             weight_name(concern.weight), weight_word(concern.weight), concern.text, concern.remedy,
-             partition_list(found[i].partitions, count));
+    add_concern(html, found[i].concern, partition_list(found[i].partitions, count));
   }
   html.add("</ol>\n");
   if (found.size() > most_concerns)
@@ -113,8 +106,7 @@ Html partitions_page(std::span<const PartitionStatus> partitions) {
     refreshes += one.status.process.ten_minutes.refreshes();
     created += one.status.process.hour.created;
   }
-  Html html;
-  html.add(
+  Html html(
       "<section class=\"verdict {}\" aria-labelledby=\"verdict\">\n<h1 id=\"verdict\">{}</h1>\n"
       "<p class=\"soft\">This worker serves {} partitions and is up for {}.</p>\n{}</section>\n",
       found.empty() ? std::string_view("well") : weight_name(found.front().concern.weight), verdict_of_all(partitions),

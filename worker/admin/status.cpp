@@ -14,6 +14,7 @@
 #include "storage/feeds/hosts.hpp"
 #include "storage/feeds/memory_use.hpp"
 #include "storage/records/event_record.hpp"
+#include "storage/store/deployment.hpp"
 #include "worker/base/redact.hpp"
 #include "worker/base/system.hpp"
 #include "worker/base/terminal.hpp"
@@ -51,7 +52,7 @@ std::string_view remedy_for(Reason reason) {
 
 /// The page that shows the failures: feeds that fail repeatedly, or else the host with the most failures.
 std::string failed_feeds_page(const Status& status) {
-  if (status.store && feeds_in(status.store->fleet, "degraded") > 0) return "/status/feeds?state=degraded";
+  if (status.store && feeds_in(status.store->fleet.states, "degraded") > 0) return "/status/feeds?state=degraded";
   const auto most = std::ranges::max_element(status.process.busiest, {}, &HostFigures::failed);
   if (most == status.process.busiest.end() || most->failed == 0) return "/status/feeds";
   return "/status/feeds?host=" + percent_encoded(most->host);
@@ -60,36 +61,34 @@ std::string failed_feeds_page(const Status& status) {
 void judge_process(const Status& status, std::vector<Concern>& found) {
   const ProcessStatus& process = status.process;
   if (process.stopping) {
-    found.push_back({Weight::note, "This worker is stopping: it claims no new feeds and finishes the ones it has.",
-                     "Nothing, if this was intended. Its feeds are fetched by other workers, or after its next start.",
-                     ""});
+    found.push_back(
+        {Weight::note, "This worker is stopping: it claims no new feeds and finishes the ones it has.",
+         "Nothing, if this was intended. Its feeds are fetched by other workers, or after its next start."});
   }
   if (!process.others_trouble.empty()) {
     found.push_back({Weight::bad, "Other partitions are not served: " + process.others_trouble + ".",
-                     "Their work waits, and no stored data is lost. Their own pages have details.", ""});
+                     "Their work waits, and no stored data is lost. Their own pages have details."});
   }
   if (!process.reload_refused.empty()) {
     found.push_back(
         {Weight::warning, "The configuration was reloaded and rejected: " + process.reload_refused + ".",
-         "Until it is fixed, this worker keeps its previous configuration; feedmill config check reports the errors.",
-         ""});
+         "Until it is fixed, this worker keeps its previous configuration; feedmill config check reports the errors."});
   }
   if (!process.restart_awaited.empty()) {
     found.push_back({Weight::note, "Changed since the start, but not in effect yet: " + process.restart_awaited + ".",
-                     "Restart this worker when convenient; the other changes are in effect.", ""});
+                     "Restart this worker when convenient; the other changes are in effect."});
   }
   if (abs(process.clock_offset) > clock_warning) {
     found.push_back({abs(process.clock_offset) > clock_fault ? Weight::bad : Weight::warning,
                      fmt::format("This machine's clock is {} {} Redis' clock.", span_text(abs(process.clock_offset)),
                                  process.clock_offset.count() > 0 ? "ahead of" : "behind"),
-                     "Synchronise both by NTP: due times use Redis' clock, certificates and post dates use this one.",
-                     ""});
+                     "Synchronise both by NTP: due times use Redis' clock, certificates and post dates use this one."});
   }
   if (process.memory_budget > 0 && process.memory_used > process.memory_budget / 10 * 9) {
     found.push_back({Weight::warning,
                      fmt::format("Documents use {:.0f} % of their memory budget; new fetches wait.",
                                  percent(process.memory_used, process.memory_budget)),
-                     "Raise memory.budget, or lower worker.lanes.", ""});
+                     "Raise memory.budget, or lower worker.lanes."});
   }
   const RefreshFigures& recent = process.ten_minutes;
   const std::optional<FailureCount>& most = process.main_failure;
@@ -111,16 +110,15 @@ void judge_process(const Status& status, std::vector<Concern>& found) {
   if (recent.refreshes() >= few && late > 300s) {
     found.push_back({Weight::bad, fmt::format("Feeds are fetched late: 1 in 100 by more than {}.", span_text(late)),
                      "After an outage this resolves itself. Otherwise raise worker.lanes or start another worker, "
-                     "unless one slow host is the cause (see below).",
-                     ""});
+                     "unless one slow host is the cause (see below)."});
   }
   if (process.hour.bugs > 0) {
     found.push_back({Weight::warning, fmt::format("{} refreshes of the last hour hit a bug.", process.hour.bugs),
-                     "Please report it: the log has an event=bug line for each.", ""});
+                     "Please report it: the log has an event=bug line for each."});
   }
   if (process.log_suppressed > 1000) {
     found.push_back({Weight::note, fmt::format("{} log lines were suppressed since the start.", process.log_suppressed),
-                     "Look for repeated lines in the log: each shows how many similar lines were suppressed.", ""});
+                     "Look for repeated lines in the log: each shows how many similar lines were suppressed."});
   }
 }
 
@@ -129,17 +127,17 @@ void judge_store(const Status& status, const StoreStatus& store, std::vector<Con
   if (process.ingest && process.uptime > 10min && store.fleet.due > 0 &&
       (process.last_commit_ago < 0s || process.last_commit_ago > 10min)) {
     found.push_back({Weight::bad, fmt::format("Nothing was stored for 10 minutes, with {} feeds due.", store.fleet.due),
-                     "Check the log for redis_down; if there is none, restart this worker and report it.", ""});
+                     "Check the log for redis_down; if there is none, restart this worker and report it."});
   }
   if (store.fleet.workers == 0) {
-    found.push_back({Weight::warning, "No worker fetches feeds.",
-                     "Start feedmill run, or set worker.ingest=true where it runs.", ""});
+    found.push_back(
+        {Weight::warning, "No worker fetches feeds.", "Start feedmill run, or set worker.ingest=true where it runs."});
   }
   if (!store.fleet.differing.empty()) {
-    found.push_back({Weight::warning,
-                     fmt::format("Workers have different configurations: {}.", fmt::join(store.fleet.differing, ", ")),
-                     "Give all workers of this store the same values; feedmill config show prints those of a machine.",
-                     ""});
+    found.push_back(
+        {Weight::warning,
+         fmt::format("Workers have different configurations: {}.", fmt::join(store.fleet.differing, ", ")),
+         "Give all workers of this store the same values; feedmill config show prints those of a machine."});
   }
   for (const StreamFigures::Group& group : store.stream.groups) {
     if (!store.stream.lags(group)) continue;
@@ -148,23 +146,22 @@ void judge_store(const Status& status, const StoreStatus& store, std::vector<Con
          fmt::format("Consumer “{}” lags by {}.", group.name, span_text(store.stream.now - *group.oldest)),
          group.name == own_group
              ? "Check that a worker runs with worker.deliver=true."
-             : fmt::format("Check that it runs. If it is unused: XGROUP DESTROY stream:signals {}", group.name),
-         ""});
+             : fmt::format("Check that it runs. If it is unused: XGROUP DESTROY stream:signals {}", group.name)});
   }
   if (store.memory.is_worth_packing(store.fleet.feeds)) {
     found.push_back(
         {Weight::note,
          fmt::format("Redis could store posts in {:.0f} % less memory.", 100 * store.memory.saved_by_packing()),
-         "Set hash-max-listpack-value, as feedmill doctor says.", ""});
+         "Set hash-max-listpack-value, as feedmill doctor says."});
   }
   if (store.stream.hard_limit > 0 && store.stream.records * 2 > store.stream.hard_limit) {
     found.push_back(
         {Weight::warning,
          fmt::format("The signal stream is {:.0f} % full: beyond its limit, the oldest signals are dropped unread.",
                      percent(store.stream.records, store.stream.hard_limit)),
-         "Start the lagging consumers, remove unused groups, or raise signals.max_len.", ""});
+         "Start the lagging consumers, remove unused groups, or raise signals.max_len."});
   }
-  if (const auto never_read = feeds_in(store.fleet, "never_read"); never_read > 0) {
+  if (const auto never_read = feeds_in(store.fleet.states, "never_read"); never_read > 0) {
     const bool many = never_read * 20 >= store.fleet.feeds;
     found.push_back(
         {many ? Weight::warning : Weight::note,
@@ -179,9 +176,9 @@ void judge_store(const Status& status, const StoreStatus& store, std::vector<Con
          suspended == 1
              ? "A webhook is suspended: its receiver has failed for too long."
              : fmt::format("{} webhooks are suspended: their receivers have failed for too long.", suspended),
-         "feedmill webhook list shows them; feedmill webhook resume ID resumes one where it stopped.", ""});
+         "feedmill webhook list shows them; feedmill webhook resume ID resumes one where it stopped."});
   }
-  if (const auto quarantined = feeds_in(store.fleet, "quarantined"); quarantined > 0) {
+  if (const auto quarantined = feeds_in(store.fleet.states, "quarantined"); quarantined > 0) {
     found.push_back(
         {Weight::warning,
          quarantined == 1
@@ -191,7 +188,7 @@ void judge_store(const Status& status, const StoreStatus& store, std::vector<Con
          "Nothing for now: each is retried later, alone. Please report it with the document.",
          "/status/feeds?state=quarantined"});
   }
-  if (process.uptime > 6h && process.six_hours.created == 0 && feeds_in(store.fleet, "healthy") > 100) {
+  if (process.uptime > 6h && process.six_hours.created == 0 && feeds_in(store.fleet.states, "healthy") > 100) {
     found.push_back({Weight::bad, "No new entry for 6 hours, with more than 100 healthy feeds.",
                      "Open one of the feeds below and compare it with its publisher's site.",
                      "/status/feeds?state=healthy"});
@@ -199,12 +196,6 @@ void judge_store(const Status& status, const StoreStatus& store, std::vector<Con
 }
 
 }  // namespace
-
-std::uint64_t feeds_in(const FleetFigures& fleet, std::string_view state) {
-  const auto found =
-      std::ranges::find(fleet.states, state, [](const auto& one) { return std::string_view(one.first); });
-  return found == fleet.states.end() ? 0 : found->second;
-}
 
 void take_recent_history(ProcessStatus& status, const StatusHistory& history, StatusHistory::Clock::time_point now) {
   using std::chrono::duration_cast;
@@ -234,12 +225,11 @@ void take_history(ProcessStatus& status, const StatusHistory& history, StatusHis
 namespace {
 
 /// The new posts among the newest 100 events.
-StoreResult<std::vector<NewestPost>> read_newest_posts(Store& store) {
-  const auto records = EventStream(store).newest(100);
-  if (!records) return records.error();
+std::vector<NewestPost> read_newest_posts(Store& store) {
+  const auto records = answered(EventStream(store).newest(100));
   std::vector<NewestPost> posts;
   std::vector<std::string> feed_urls;
-  for (const EventRecord& record : *records) {
+  for (const EventRecord& record : records) {
     if (record.type != "post_created" || posts.size() == newest_posts) continue;
     const auto event = read_event(record);
     if (!event) continue;
@@ -251,52 +241,35 @@ StoreResult<std::vector<NewestPost>> read_newest_posts(Store& store) {
     feed_urls.push_back(post.feed_url);
   }
   if (posts.empty()) return posts;
-  const auto feeds = Feeds(store).records(feed_urls);
-  if (!feeds) return feeds.error();
+  const auto feeds = answered(Feeds(store).records(feed_urls));
   for (std::size_t i = 0; i < posts.size(); ++i) {
-    if (!(*feeds)[i]) continue;
-    posts[i].feed_title = field_of((*feeds)[i]->feed, "title");
-    posts[i].feed_title_type = field_of((*feeds)[i]->feed, "title_type");
+    if (!feeds[i]) continue;
+    posts[i].feed_title = field_of(feeds[i]->feed, "title");
+    posts[i].feed_title_type = field_of(feeds[i]->feed, "title_type");
   }
   return posts;
 }
 
 }  // namespace
 
-StoreResult<StoreStatus> read_store_status(Store& store) {
+StoreStatus read_store_status(Store& store) {
   StoreStatus status;
-  auto fleet = Fleet(store).figures();
-  if (!fleet) return fleet.error();
-  status.fleet = std::move(*fleet);
-  auto stream = EventStream(store).figures();
-  if (!stream) return stream.error();
-  status.stream = std::move(*stream);
-  const auto told = Subscribers(store).counts();
-  if (!told) return told.error();
-  status.told = *told;
-  auto workers = Fleet(store).workers();
-  if (!workers) return workers.error();
-  status.workers = std::move(*workers);
-  auto notices = Notifications(store).list(std::string(operator_user));
-  if (!notices) return notices.error();
-  status.notices = std::move(*notices);
+  status.fleet = answered(Fleet(store).figures());
+  status.stream = answered(EventStream(store).figures());
+  status.told = answered(Subscribers(store).counts());
+  status.workers = answered(Fleet(store).workers());
+  status.notices = answered(Notifications(store).list(std::string(operator_user)));
   if (status.notices.size() > most_notices) status.notices.resize(most_notices);
-  auto posts = read_newest_posts(store);
-  if (!posts) return posts.error();
-  status.posts = std::move(*posts);
+  status.posts = read_newest_posts(store);
   FeedSample sample(3);
   for (const NewestPost& post : status.posts) sample.add(post.feed_url);
-  auto memory = memory_use(store, sample.urls());
-  if (!memory) return memory.error();
-  status.memory = *memory;
-  const auto closed = Hosts(store).backing_off(most_hosts);
-  if (!closed) return closed.error();
-  auto states = Hosts(store).states(*closed);
-  if (!states) return states.error();
-  for (std::size_t i = 0; i < closed->size(); ++i) {
-    const Fields& fields = (*states)[i].other;
+  status.memory = answered(memory_use(store, sample.urls()));
+  const auto closed = answered(Hosts(store).backing_off(most_hosts));
+  auto states = answered(Hosts(store).states(closed));
+  for (std::size_t i = 0; i < closed.size(); ++i) {
+    const Fields& fields = states[i].other;
     const bool still = std::ranges::any_of(fields, [](const auto& field) { return field.first == "closed"; });
-    if (still) status.closed.push_back({(*closed)[i], std::move((*states)[i])});
+    if (still) status.closed.push_back({closed[i], std::move(states[i])});
   }
   return status;
 }
@@ -309,8 +282,7 @@ std::vector<Concern> concerns(const Status& status) {
         status.process.ready, [](const Check& check) { return check.name == "redis" && check.passed; });
     found.push_back({Weight::bad, status.store_error,
                      serves_worker ? "Existing connections continue and feeds are fetched; new connections fail."
-                                   : "Nothing is fetched or stored until it recovers; no stored data is lost.",
-                     ""});
+                                   : "Nothing is fetched or stored until it recovers; no stored data is lost."});
   }
   judge_process(status, found);
   if (status.store) judge_store(status, *status.store, found);
@@ -415,12 +387,10 @@ json::object status_json(const Status& status) {
   for (const Check& check : process.ready) {
     checks.push_back(json::object{{"name", check.name}, {"ok", check.passed}, {"detail", check.detail}});
   }
-  constexpr std::string_view weights[] = {"bad", "warning", "note"};
   json::array& found = object["concerns"].emplace_array();
   for (const Concern& concern : concerns(status)) {
-    found.push_back(json::object{{"weight", weights[static_cast<std::size_t>(concern.weight)]},
-                                 {"text", concern.text},
-                                 {"remedy", concern.remedy}});
+    found.push_back(
+        json::object{{"weight", weight_name(concern.weight)}, {"text", concern.text}, {"remedy", concern.remedy}});
   }
   json::object& worker = object["worker"].emplace_object();
   worker["id"] = process.worker;

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -86,16 +87,16 @@ struct StoreStatus {
 inline constexpr std::size_t most_hosts = 20, most_notices = 20, newest_posts = 10;  ///< OPERATIONS §6
 
 /// Reads the status with about 100 commands, plus one for each worker, host and post shown, whatever the size of the
-/// store.
-StoreResult<StoreStatus> read_store_status(Store& store);
+/// store. Throws StoreFailure.
+StoreStatus read_store_status(Store& store);
 
 /// A problem to show to the operator.
 struct Concern {
   enum class Weight { bad, warning, note };
   Weight weight{};
-  std::string text;    ///< the problem, in one sentence
-  std::string remedy;  ///< how to solve the problem
-  std::string where;   ///< page with details, "" = none
+  std::string text;     ///< the problem, in one sentence
+  std::string remedy;   ///< how to solve the problem
+  std::string where{};  ///< page with details, "" = none
 };
 
 /// Everything that the overview shows.
@@ -111,9 +112,6 @@ struct Status {
 /// The problems, worst first (limits: OPERATIONS §3).
 std::vector<Concern> concerns(const Status& status);
 
-/// The number of feeds in a state.
-std::uint64_t feeds_in(const FleetFigures& fleet, std::string_view state);
-
 // The overview as JSON: /status.json (OPERATIONS §6).
 
 /// Everything that the page shows, `schema` first; times in RFC 3339, durations in seconds, sizes in bytes. Values from
@@ -128,11 +126,27 @@ boost::json::value without_secrets(boost::json::value value);
 /// The main part of /status.
 Html status_page(const Status& status);
 
-/// The weight of a problem as a class of its element, and as a word before it.
+/// The weight of a problem, as in JSON and as the class of its element.
 std::string_view weight_name(Concern::Weight weight);
-std::string_view weight_word(Concern::Weight weight);
+/// Adds a problem to a list; `where`: where it is.
+void add_concern(Html& html, const Concern& concern, const Html& where);
 
 /// The verdict for the heading and the window title: "All is well", "2 things need attention".
 std::string verdict(const std::vector<Concern>& concerns);
+
+// The overview of all partitions that a process serves, for "/status" (RELIABILITY L29).
+
+/// A partition and what the process knows about it without querying its store; of `status.store`, only `fleet` is set.
+struct PartitionStatus {
+  std::uint32_t partition = 0;
+  Status status;
+};
+
+/// The verdict on all of them, as verdict() for one.
+std::string verdict_of_all(std::span<const PartitionStatus> partitions);
+
+/// The main part: problems, each with its partitions, then figures of each partition, with a link to its own page.
+/// `partitions` is not empty.
+Html partitions_page(std::span<const PartitionStatus> partitions);
 
 }  // namespace feedmill

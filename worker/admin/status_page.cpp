@@ -29,9 +29,8 @@ std::string check_words(const Check& check) {
 
 Html verdict_section(const Status& status, const std::vector<Concern>& found) {
   const std::string_view look = found.empty() ? std::string_view("well") : weight_name(found.front().weight);
-  Html html;
-  html.add("<section class=\"verdict {}\" aria-labelledby=\"verdict\">\n<h1 id=\"verdict\">{}</h1>\n", look,
-           verdict(found));
+  Html html("<section class=\"verdict {}\" aria-labelledby=\"verdict\">\n<h1 id=\"verdict\">{}</h1>\n", look,
+            verdict(found));
   std::string checks;
   for (const Check& check : status.process.ready) {
     const std::string said = check_words(check);
@@ -45,15 +44,11 @@ Html verdict_section(const Status& status, const std::vector<Concern>& found) {
   if (!found.empty()) {
     html.add("<ol class=\"concerns\">\n");
     for (const Concern& concern : found) {
-      html.add("<li class=\"{}\"><p><span class=\"weight\">{}</span>{}</p><p class=\"soft\">{}",
-               weight_name(concern.weight), weight_word(concern.weight), concern.text, concern.remedy);
-      if (!concern.where.empty()) html.add(" <a href=\"{}\">Show them</a>", concern.where);
-      html.add("</p></li>\n");
+      add_concern(html, concern, concern.where.empty() ? Html() : Html("<a href=\"{}\">Show them</a>", concern.where));
     }
     html.add("</ol>\n");
   }
-  html.add("</section>\n");
-  return html;
+  return std::move(html.add("</section>\n"));
 }
 
 std::string rate_text(double a_minute) {
@@ -68,8 +63,8 @@ double minutes_covered(const ProcessStatus& process, double minutes) {
 /// As "all healthy", "98 healthy, 2 not tried yet" or "3 never read, 5 need a look".
 std::string feeds_in_words(const FleetFigures& fleet) {
   if (fleet.feeds == 0) return "add some: feedmill add URL";
-  const std::uint64_t healthy = feeds_in(fleet, "healthy"), untried = feeds_in(fleet, "new"),
-                      paused = feeds_in(fleet, "paused"), never_read = feeds_in(fleet, "never_read");
+  const std::uint64_t healthy = feeds_in(fleet.states, "healthy"), untried = feeds_in(fleet.states, "new"),
+                      paused = feeds_in(fleet.states, "paused"), never_read = feeds_in(fleet.states, "never_read");
   if (healthy == fleet.feeds) return "all healthy";
   const std::uint64_t told = healthy + untried + paused + never_read;
   const std::uint64_t others = fleet.feeds - std::min(told, fleet.feeds);
@@ -88,8 +83,7 @@ std::string feeds_in_words(const FleetFigures& fleet) {
 
 Html tiles_section(const Status& status) {
   const ProcessStatus& process = status.process;
-  Html html;
-  html.add("<section aria-label=\"At a glance\"><dl class=\"tiles\">\n");
+  Html html("<section aria-label=\"At a glance\"><dl class=\"tiles\">\n");
   if (status.store) {
     const FleetFigures& fleet = status.store->fleet;
     add_tile(html, "Feeds", fleet.feeds, feeds_in_words(fleet));
@@ -118,8 +112,7 @@ Html tiles_section(const Status& status) {
     for (const StreamFigures::Group& group : status.store->stream.groups) lag = std::max(lag, group.lag);
     add_tile(html, "Event backlog", lag, lag == 0 ? "all consumers up to date" : "of the slowest consumer");
   }
-  html.add("</dl></section>\n");
-  return html;
+  return std::move(html.add("</dl></section>\n"));
 }
 
 template <class Value>
@@ -134,14 +127,12 @@ Html spark(const ProcessStatus& process, std::string_view name, std::string_view
   for (const RefreshFigures& stretch : process.stretches) values.push_back(value(stretch));
   if (values.size() > shown) values.erase(values.begin(), values.end() - static_cast<std::ptrdiff_t>(shown));
   const double most = values.empty() ? 0 : *std::ranges::max_element(values);
-  Html html;
-  if (most <= 0) return html;  // the table below shows the zeros
+  if (most <= 0) return {};  // the table below shows the zeros
   const std::string peak = fmt::format("{} {}", most_of, text(most));
-  html.add(
+  return Html(
       "<figure><figcaption>{} <span class=\"soft\">{}</span></figcaption>{}<p class=\"axis\"><span>{} ago</span>"
       "<span>now</span></p></figure>\n",
       name, peak, bars(values, fmt::format("{} over the last {}, {}", name, reach, peak)), reach);
-  return html;
 }
 
 /// The rate per minute in the newest stretch, or over the uptime if that is shorter.
@@ -153,12 +144,11 @@ Html sparks_section(const ProcessStatus& process) {
   const auto rate = [&process](std::uint64_t RefreshFigures::*count) {
     return [&process, count](const RefreshFigures& one) { return a_minute(process, one.*count); };
   };
-  Html html;
-  html.add("<div class=\"sparks\">\n{}{}{}",
-           spark(process, "Updated feeds", "a minute, at most", rate(&RefreshFigures::updated), rate_text),
-           spark(process, "Failures", "a minute, at most", rate(&RefreshFigures::failed), rate_text),
-           spark(process, "Pushes", "a minute, at most", rate(&RefreshFigures::pushes), rate_text));
-  html.add("{}{}{}",
+  Html html("<div class=\"sparks\">\n{}{}{}",
+            spark(process, "Updated feeds", "a minute, at most", rate(&RefreshFigures::updated), rate_text),
+            spark(process, "Failures", "a minute, at most", rate(&RefreshFigures::failed), rate_text),
+            spark(process, "Pushes", "a minute, at most", rate(&RefreshFigures::pushes), rate_text));
+  html.add("{}{}{}</div>",
            spark(
                process, "Refreshes", "a minute, at most",
                [&](const RefreshFigures& one) { return a_minute(process, one.refreshes()); }, rate_text),
@@ -166,7 +156,6 @@ Html sparks_section(const ProcessStatus& process) {
            spark(
                process, "Lateness", "at worst", [](const RefreshFigures& one) { return one.worst_lateness.count(); },
                [](double seconds) { return span_text(std::chrono::duration<double>(seconds)); }));
-  html.add("</div>");
   return section("day", "This worker, minute by minute", html);
 }
 
@@ -200,24 +189,22 @@ Html posts_section(const StoreStatus& store) {
 }
 
 Html states_section(const FleetFigures& fleet) {
-  Html html;
   if (fleet.feeds == 0) {
-    html.add(
-        "<p class=\"empty\">No feeds yet: <code>feedmill add URL</code> or <code>feedmill import FILE</code>.</p>");
-    return section("states", "Feeds by state", html);
+    return section("states", "Feeds by state",
+                   Html("<p class=\"empty\">No feeds yet: <code>feedmill add URL</code> or <code>feedmill import "
+                        "FILE</code>.</p>"));
   }
   Table table({{"State"}, {"Feeds", "number"}});
   std::string none;
-  for (const std::string_view state : all_states()) {
-    const std::uint64_t count = feeds_in(fleet, state);
-    Html link;
-    link.add("<a href=\"/status/feeds?state={}\">{}</a>", state, state_word(state));
+  for (const auto& [state, meaning] : all_states()) {
+    const std::uint64_t count = feeds_in(fleet.states, state);
+    const Html link("<a href=\"/status/feeds?state={}\">{}</a>", state, state_word(state));
     if (count > 0)
-      table.row(with_remark(link, state_meaning(state)), count);
+      table.row(with_remark(link, meaning), count);
     else
       none += fmt::format("{}{}", none.empty() ? "" : ", ", state);
   }
-  html.add("{}", table.html());
+  Html html = table.html();
   if (!none.empty()) html.add("<p class=\"sub\">None is {}.</p>", none);
   html.add("<p><a href=\"/status/feeds\">Search feeds</a></p>");
   return section("states", "Feeds by state", html);
@@ -227,10 +214,8 @@ Html states_section(const FleetFigures& fleet) {
 Html pushes_section(const FleetFigures& fleet) {
   Table table({{"State"}, {"Feeds", "number"}});
   for (const PushStateText& state : push_state_texts()) {
-    const auto found =
-        std::ranges::find(fleet.push_states, state.name, [](const auto& one) { return std::string_view(one.first); });
-    if (found != fleet.push_states.end() && found->second > 0)
-      table.row(with_remark(state.name, state.meaning), found->second);
+    const std::uint64_t count = feeds_in(fleet.push_states, state.name);
+    if (count > 0) table.row(with_remark(state.name, state.meaning), count);
   }
   return table.rows() == 0 ? Html() : section("pushes", "Subscriptions at hubs", table.html());
 }
@@ -271,10 +256,9 @@ Html hosts_section(std::string_view id, std::string_view name, const std::vector
   Table table({{"Host"}, {"Refreshes", "number"}, {"Failed", "number"}, {"Time each", "number"}});
   for (const HostFigures& host : hosts)
     table.row(host_link(host.host), host.refreshes, host.failed, span_text(host.mean()));
-  Html html;
   return section(
       id, name,
-      html.add("{}<p class=\"sub\">As measured by this worker in the last {}.</p>", table.folded(), span_text(age)));
+      Html("{}<p class=\"sub\">As measured by this worker in the last {}.</p>", table.folded(), span_text(age)));
 }
 
 std::string cause_text(std::string_view cause) {
@@ -294,16 +278,12 @@ std::string number_text(std::string_view text) {
 Html closed_section(const StoreStatus& store) {
   Table table({{"Host"}, {"Reason"}, {"Next try"}});
   for (const OpenCircuit& closed : store.closed) {
-    Html again;
-    if (closed.state.not_before > store.fleet.now)
-      again = time_ago(closed.state.not_before, store.fleet.now);
-    else
-      again.add("with the next due feed");
+    const bool is_later = closed.state.not_before > store.fleet.now;
     const std::string refusals = number_text(field_of(closed.state.other, "refusals"));
     table.row(host_link(closed.host),
               with_remark(cause_text(field_of(closed.state.other, "cause")),
                           fmt::format("refused {} time{} in a row", refusals, refusals == "1" ? "" : "s")),
-              again);
+              is_later ? time_ago(closed.state.not_before, store.fleet.now) : Html("with the next due feed"));
   }
   return section("closed", "Hosts backing off", table.rows() == 0 ? nothing("No hosts backing off.") : table.folded());
 }
@@ -311,21 +291,19 @@ Html closed_section(const StoreStatus& store) {
 Html notice_item(const StoredNotice& notice, Milliseconds now) {
   boost::system::error_code bad;
   const json::value value = json::parse(notice.json, bad);
-  Html html;
-  if (bad || !value.is_object()) return html;
+  if (bad || !value.is_object()) return {};
   const json::object& object = value.get_object();
   const std::string_view url = string_member(object, "feed_url"), from = string_member(object, "from"),
                          to = string_member(object, "to");
-  html.add("<p><b>{}</b> <span class=\"soft\">{}</span></p>", short_text(string_member(object, "text"), 200),
-           time_ago(timestamp_of(object), now));
+  Html html("<p><b>{}</b> <span class=\"soft\">{}</span></p>", short_text(string_member(object, "text"), 200),
+            time_ago(timestamp_of(object), now));
   if (!url.empty()) html.add("<p>{}</p>", feed_link(url, short_text(url, 200)));
   if (!to.empty())
     html.add("<p class=\"sub\">{}{}to {}</p>", from.empty() ? "" : "from " + short_text(from, 200),
              from.empty() ? "" : " ", short_text(to, 200));
   if (const auto detail = string_member(object, "detail"); !detail.empty())
     html.add("<p class=\"sub\">{}</p>", short_text(detail, 300));
-  html.add("<p class=\"sub\">{}</p>", short_text(string_member(object, "remedy"), 300));
-  return html;
+  return std::move(html.add("<p class=\"sub\">{}</p>", short_text(string_member(object, "remedy"), 300)));
 }
 
 Html notices_section(const StoreStatus& store) {
@@ -333,8 +311,7 @@ Html notices_section(const StoreStatus& store) {
   for (const StoredNotice& notice : store.notices) {
     if (Html item = notice_item(notice, store.fleet.now); !item.empty()) items.push_back(std::move(item));
   }
-  Html none;
-  none.add(
+  const Html none(
       "<p class=\"empty\">None. Failing, moved, gone and recovered feeds are listed here and by <code>feedmill "
       "notices</code>.</p>");
   return section("notices", "Notices to operators", items.empty() ? none : items_list(items));
@@ -354,9 +331,9 @@ std::string roles_of(const WorkerRecord& worker) {
 Html workers_section(const StoreStatus& store, const std::string& own) {
   Table table({{"Worker"}, {"Does"}, {"Heartbeat"}, {"In flight", "number"}});
   for (const WorkerRecord& worker : store.workers) {
-    Html name;
-    name.add("<bdi>{}</bdi>{}{}", short_text(field_of(worker.fields, "host"), 100),
-             worker.id == own ? " (this one)" : "", process_of(worker.id) == store.fleet.first ? ", primary" : "");
+    const Html name("<bdi>{}</bdi>{}{}", short_text(field_of(worker.fields, "host"), 100),
+                    worker.id == own ? " (this one)" : "",
+                    process_of(worker.id) == store.fleet.first ? ", primary" : "");
     table.row(with_remark(name, fmt::format("process {}, version {}", short_text(field_of(worker.fields, "pid"), 20),
                                             short_text(field_of(worker.fields, "version"), 40))),
               roles_of(worker), time_ago(worker.alive_at, store.fleet.now),
@@ -370,14 +347,12 @@ Html delivery_section(const StoreStatus& store) {
   const StreamFigures& stream = store.stream;
   Table table({{"Consumer"}, {"Pending", "number"}, {"Oldest"}});
   for (const StreamFigures::Group& group : stream.groups) {
-    Html name, none;
-    name.add("<bdi>{}</bdi>", short_text(group.name, 100));
-    table.row(name, group.lag, group.oldest ? time_ago(*group.oldest, stream.now) : none.add("none"));
+    table.row(Html("<bdi>{}</bdi>", short_text(group.name, 100)), group.lag,
+              group.oldest ? time_ago(*group.oldest, stream.now) : Html("none"));
   }
-  Html html;
-  html.add("<p>The stream holds {} events, of {} at most.</p>\n{}", stream.records, stream.hard_limit,
-           table.rows() == 0 ? nothing("No consumer groups.") : table.html());
-  return section("delivery", "Events and their consumers", html);
+  return section("delivery", "Events and their consumers",
+                 Html("<p>The stream holds {} events, of {} at most.</p>\n{}", stream.records, stream.hard_limit,
+                      table.rows() == 0 ? nothing("No consumer groups.") : table.html()));
 }
 
 Html process_section(const ProcessStatus& process) {
@@ -409,9 +384,11 @@ std::string_view weight_name(Concern::Weight weight) {
   return names[static_cast<std::size_t>(weight)];
 }
 
-std::string_view weight_word(Concern::Weight weight) {
+void add_concern(Html& html, const Concern& concern, const Html& where) {
   constexpr std::string_view words[] = {"Wrong:", "Watch:", "Note:"};
-  return words[static_cast<std::size_t>(weight)];
+  html.add("<li class=\"{}\"><p><span class=\"weight\">{}</span>{}</p><p class=\"soft\">{}{}{}</p></li>\n",
+           weight_name(concern.weight), words[static_cast<std::size_t>(concern.weight)], concern.text, concern.remedy,
+           where.empty() ? "" : " ", where);
 }
 
 std::string verdict(const std::vector<Concern>& concerns) {
@@ -424,9 +401,7 @@ std::string verdict(const std::vector<Concern>& concerns) {
 Html status_page(const Status& status) {
   const std::vector<Concern> found = concerns(status);
   const ProcessStatus& process = status.process;
-  Html html;
-  html.add("{}{}", verdict_section(status, found), tiles_section(status));
-  html.add("<div class=\"columns\">\n");
+  Html html("{}{}<div class=\"columns\">\n", verdict_section(status, found), tiles_section(status));
   if (status.store) {
     const StoreStatus& store = *status.store;
     html.add("{}{}{}{}", posts_section(store), states_section(store.fleet), closed_section(store),
@@ -439,8 +414,7 @@ Html status_page(const Status& status) {
   if (process.slowest.size() > rows_at_once)  // a short list would show the same hosts twice
     html.add("{}", hosts_section("slow", "Slowest hosts", process.slowest, process.hosts_age));
   if (status.store) html.add("{}{}", workers_section(*status.store, process.worker), delivery_section(*status.store));
-  html.add("{}</div>\n", process_section(process));
-  return html;
+  return std::move(html.add("{}</div>\n", process_section(process)));
 }
 
 }  // namespace feedmill

@@ -2,19 +2,12 @@
 
 #include <algorithm>
 
-#include <boost/asio/as_tuple.hpp>
-#include <boost/asio/use_awaitable.hpp>
-#include <boost/json/serialize.hpp>
 #include <boost/json/value.hpp>
-#include <fmt/format.h>
 
 #include "worker/admin/feed_pages.hpp"
 #include "worker/admin/status.hpp"
-#include "worker/base/coroutines.hpp"
 #include "worker/base/json_text.hpp"
-#include "worker/base/log.hpp"
 #include "worker/base/terminal.hpp"
-#include "worker/base/units.hpp"
 #include "worker/egress/web_url.hpp"
 #include "worker/listener/request_head.hpp"
 #include "worker/observe/store_health.hpp"
@@ -42,25 +35,9 @@ AdminPage json_error(unsigned status, const std::string& error) {
 
 }  // namespace
 
-/// Exclusive use of the store; released by the destructor.
-class StatusPages::Turn {
- public:
-  explicit Turn(StatusPages& pages) : pages_(pages) { pages_.busy_ = true; }
-  ~Turn() {
-    pages_.busy_ = false;
-    pages_.freed_.cancel();
-  }
-  Turn(const Turn&) = delete;
-  Turn& operator=(const Turn&) = delete;
-
- private:
-  StatusPages& pages_;
-};
-
-StatusPages::StatusPages(asio::any_io_executor executor, Options options, const StatusHistory& history,
+StatusPages::StatusPages(const asio::any_io_executor& executor, Options options, const StatusHistory& history,
                          std::function<ProcessStatus()> process, std::function<void(const char*)> bug)
-    : executor_(std::move(executor)),
-      options_(std::move(options)),
+    : options_(std::move(options)),
       history_(history),
       process_(std::move(process)),
       bug_(std::move(bug)),
@@ -69,7 +46,7 @@ StatusPages::StatusPages(asio::any_io_executor executor, Options options, const 
         store.timeout = std::min<Milliseconds>(store.timeout, options_.patience);
         return store;
       }()),
-      freed_(executor_, Clock::time_point::max()) {}
+      pages_in_turn_(executor) {}
 
 AdminPages StatusPages::pages() {
   AdminPages pages;
@@ -99,8 +76,7 @@ asio::awaitable<AdminPage> StatusPages::answer(std::string path, std::string que
   }
   const std::string key = path + "?" + query;
   if (const AdminPage* page = kept(key)) co_return *page;
-  while (busy_) co_await freed_.async_wait(asio::as_tuple(asio::use_awaitable));
-  const Turn turn(*this);
+  const auto turn = co_await pages_in_turn_.enter();
   if (const AdminPage* page = kept(key)) co_return *page;  // another request has made it
   std::string failed;
   try {
@@ -158,8 +134,7 @@ PageFrame StatusPages::frame_of(const std::string& title, const std::string& pat
 }
 
 AdminPage StatusPages::not_found(const std::string& heading, const Html& text) const {
-  Html main;
-  main.add(
+  const Html main(
       "<section aria-labelledby=\"none\"><h1 id=\"none\">{}</h1>\n<p>{}</p>\n"
       "<p><a href=\"/status/feeds\">All feeds</a></p></section>\n",
       heading, text);
@@ -169,8 +144,7 @@ AdminPage StatusPages::not_found(const std::string& heading, const Html& text) c
 AdminPage StatusPages::store_is_away(const StoreError& error, const std::string& path, bool as_json) {
   const std::string text = failure_of(error).text;
   if (as_json) return json_error(503, text);
-  Html main;
-  main.add(
+  const Html main(
       "<section class=\"verdict bad\" aria-labelledby=\"away\"><h1 id=\"away\">The store is unavailable</h1>\n"
       "<p>{}</p><p class=\"soft\">This worker's own figures are on the <a "
       "href=\"/status\">overview</a>.</p></section>\n",
@@ -218,9 +192,8 @@ asio::awaitable<AdminPage> StatusPages::feed(const std::string& query, bool as_j
   const auto url = canonical_feed_url(given);
   if (!url) {
     if (as_json) co_return json_error(400, "not a feed URL: " + url.error() + "; use /explain?url=URL");
-    Html text;
-    text.add("{}: {}. Give an absolute http or https URL: <code>/status/feed?url=</code>",
-             given.empty() ? "Nothing" : given.substr(0, 500), url.error());
+    const Html text("{}: {}. Give an absolute http or https URL: <code>/status/feed?url=</code>",
+                    given.empty() ? "Nothing" : given.substr(0, 500), url.error());
     co_return not_found("Not a feed URL", text);
   }
   const std::string& feed_url = *url;
@@ -229,9 +202,7 @@ asio::awaitable<AdminPage> StatusPages::feed(const std::string& query, bool as_j
   if (!story) co_return store_is_away(story.error(), "/status/feed", as_json);
   if (!*story) {
     if (as_json) co_return json_error(404, "no such feed: " + feed_url);
-    Html text;
-    text.add("There is no feed <bdi>{}</bdi> here.", feed_url);
-    co_return not_found("No such feed", text);
+    co_return not_found("No such feed", Html("There is no feed <bdi>{}</bdi> here.", feed_url));
   }
   if (as_json) co_return json_page(explain_json((*story)->explained));
   const std::string title = readable_field((*story)->explained.record.feed, "title");

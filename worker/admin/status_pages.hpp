@@ -9,13 +9,14 @@
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
-#include <boost/asio/steady_timer.hpp>
 
+#include "storage/store/deployment.hpp"
 #include "storage/store/store.hpp"
 #include "worker/admin/admin.hpp"
 #include "worker/admin/page_parts.hpp"
 #include "worker/admin/status.hpp"
 #include "worker/base/blocking_calls.hpp"
+#include "worker/base/coroutines.hpp"
 #include "worker/config/host_rules.hpp"
 
 namespace feedmill {
@@ -38,7 +39,7 @@ class StatusPages {
 
   /// `history` must outlive this. `process`: returns the current status, without its history. `bug`: reports an
   /// unexpected error.
-  StatusPages(boost::asio::any_io_executor executor, Options options, const StatusHistory& history,
+  StatusPages(const boost::asio::any_io_executor& executor, Options options, const StatusHistory& history,
               std::function<ProcessStatus()> process, std::function<void(const char*)> bug);
   StatusPages(const StatusPages&) = delete;
   StatusPages& operator=(const StatusPages&) = delete;
@@ -52,7 +53,6 @@ class StatusPages {
     AdminPage page;
     Clock::time_point until;
   };
-  class Turn;
 
   boost::asio::awaitable<AdminPage> answer(std::string path, std::string query);
   boost::asio::awaitable<AdminPage> make(const std::string& path, const std::string& query);
@@ -67,13 +67,17 @@ class StatusPages {
   const AdminPage* kept(const std::string& key);
   void keep(const std::string& key, const AdminPage& page, std::chrono::milliseconds span);
 
-  /// Runs `work(store)`, unless the store is known to be down.
-  template <class Work, class Result = std::invoke_result_t<Work, Store&>>
+  /// Runs `work(store)`, which may throw StoreFailure, unless the store is known to be down.
+  template <class Work, class Result = StoreResult<std::invoke_result_t<Work, Store&>>>
   boost::asio::awaitable<Result> ask(Work work) {
     if (const auto away = known_to_be_away()) co_return *away;
-    auto task = [this, &work] {  // `work` lives on this suspended frame
-      store_.leave_closed();     // the connection may have been idle for hours
-      return work(store_);
+    auto task = [this, &work]() -> Result {  // `work` lives on this suspended frame
+      store_.leave_closed();                 // the connection may have been idle for hours
+      try {
+        return work(store_);
+      } catch (const StoreFailure& failure) {
+        return failure.error;
+      }
     };
     Result result = co_await run_on(calls_, task);
     if (result.has_error()) note_error(result.error());
@@ -82,7 +86,6 @@ class StatusPages {
   std::optional<StoreError> known_to_be_away() const;
   void note_error(const StoreError& error);
 
-  boost::asio::any_io_executor executor_;
   Options options_;
   const StatusHistory& history_;
   std::function<ProcessStatus()> process_;
@@ -93,8 +96,7 @@ class StatusPages {
   Clock::time_point store_status_at_;
   std::optional<StoreError> last_error_;
   Clock::time_point last_error_at_;
-  bool busy_ = false;
-  boost::asio::steady_timer freed_;  ///< cancelled when `busy_` becomes false
+  OneAtATime pages_in_turn_;
   BlockingCalls calls_;
 };
 

@@ -17,7 +17,7 @@
 #include "storage/queues/pushes.hpp"
 #include "storage/store/partition.hpp"
 #include "worker/admin/page_parts.hpp"
-#include "worker/admin/partitions_page.hpp"
+#include "worker/admin/status.hpp"
 #include "worker/admin/status_pages.hpp"
 #include "worker/base/system.hpp"
 #include "worker/egress/web_url.hpp"

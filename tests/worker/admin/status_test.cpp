@@ -6,7 +6,6 @@
 
 #include "worker/admin/feed_pages.hpp"
 #include "worker/admin/page_parts.hpp"
-#include "worker/admin/partitions_page.hpp"
 #include "worker/base/units.hpp"
 
 namespace feedmill::status_test {
