@@ -9,7 +9,6 @@
 #include <boost/json/value.hpp>
 
 #include "parsers/text/strings.hpp"
-#include "worker/listener/bearer.hpp"
 #include "worker/listener/request_head.hpp"
 
 namespace feedmill {
@@ -21,7 +20,7 @@ namespace json = boost::json;
 
 /// The decoded path of a request target; "" if an escape is malformed.
 std::string path_of(std::string_view target) {
-  return percent_decoded(target.substr(0, std::min(target.find('?'), target.size()))).value_or("");
+  return percent_decoded(take_until(target, '?')).value_or("");
 }
 
 bool is_probe(std::string_view path) {
@@ -35,15 +34,11 @@ constexpr std::uint64_t max_ping = std::uint64_t{64} << 10U;  // bytes
 std::optional<std::vector<std::string>> form_values(std::string_view form, std::string_view name) {
   std::vector<std::string> values;
   while (!form.empty()) {
-    const auto end = std::min(form.find('&'), form.size());
-    const auto pair = form.substr(0, end);
-    const auto equals = std::min(pair.find('='), pair.size());
-    if (pair.substr(0, equals) == name) {
-      auto value = percent_decoded(pair.substr(std::min(equals + 1, pair.size())), Plus::space);
-      if (!value) return std::nullopt;
-      values.push_back(std::move(*value));
-    }
-    form.remove_prefix(std::min(end + 1, form.size()));
+    std::string_view pair = take_until(form, '&');
+    if (take_until(pair, '=') != name) continue;
+    auto value = percent_decoded(pair, Plus::space);
+    if (!value) return std::nullopt;
+    values.push_back(std::move(*value));
   }
   return values;
 }
@@ -90,9 +85,9 @@ asio::awaitable<Admin::Response> Admin::answer(Visit& visit) {
   const bool called = is_called_by(head[http::field::host], options_.hosts) || head.count(http::field::host) == 0;
   if (is_probe(path)) {  // never reject a probe for an unknown Host: the worker would be killed
     if (!only_looks) co_return not_allowed("GET, HEAD");
-    const std::string_view target = head.target();
-    const std::string_view query = target.substr(std::min(target.find('?'), target.size()));
-    co_return probe(path, called && parameter(query.substr(std::min<std::size_t>(1, query.size())), "verbose"));
+    std::string_view query = head.target();
+    take_until(query, '?');
+    co_return probe(path, called && parameter(query, "verbose"));
   }
   if (path.starts_with("/api/") && pages_.programs) co_return co_await pages_.programs(visit);
   if (options_.token.empty() && !called) co_return http_reply(http::status::misdirected_request);
@@ -114,8 +109,8 @@ asio::awaitable<Admin::Response> Admin::answer(Visit& visit) {
 asio::awaitable<Admin::Response> Admin::show(std::string_view path, std::string_view target) {
   if (path == "/metrics")
     co_return http_reply(http::status::ok, "text/plain; version=0.0.4; charset=utf-8", health_.metrics());
-  std::string query(target.substr(std::min(std::min(target.find('?'), target.size()) + 1, target.size())));
-  AdminPage page = co_await pages_.answer(std::string(path), std::move(query));
+  take_until(target, '?');
+  AdminPage page = co_await pages_.answer(std::string(path), std::string(target));
   Response response = http_reply(http::int_to_status(page.status), page.type, std::move(page.body));
   if (!page.location.empty()) response.set(http::field::location, page.location);
   if (page.refresh.count() > 0) response.set("Refresh", std::to_string(page.refresh.count()));

@@ -20,7 +20,6 @@
 #include "worker/api/routes.hpp"
 #include "worker/base/coroutines.hpp"
 #include "worker/base/terminal.hpp"
-#include "worker/listener/bearer.hpp"
 #include "worker/listener/request_head.hpp"
 #include "worker/observe/store_health.hpp"
 

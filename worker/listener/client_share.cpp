@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include <boost/asio/ip/network_v4.hpp>
@@ -19,11 +18,6 @@ namespace {
 
 ip::address_v6 mapped(const ip::address& address) {
   return address.is_v6() ? address.to_v6() : ip::make_address_v6(ip::v4_mapped, address.to_v4());
-}
-
-ip::address unmapped(const ip::address& address) {
-  if (address.is_v6() && address.to_v6().is_v4_mapped()) return ip::make_address_v4(ip::v4_mapped, address.to_v6());
-  return address;
 }
 
 ip::address_v6 masked(const ip::address_v6& address, unsigned bits) {
@@ -46,12 +40,6 @@ bool is_private(const ip::address& address) {
          is_within(address, "169.254.0.0", 112) || is_within(address, "fc00::", 7) || is_within(address, "fe80::", 10);
 }
 
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
-  while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
-  return text;
-}
-
 /// Parses "192.0.2.1", "192.0.2.1:8080", "2001:db8::1" and "[2001:db8::1]:8080".
 std::optional<ip::address> read_address(std::string_view text) {
   if (text.starts_with('[')) {
@@ -68,9 +56,7 @@ std::optional<ip::address> read_address(std::string_view text) {
 /// The node of a forwarded-element (RFC 7239 §4); "" if it has none.
 std::string_view forwarded_for(std::string_view element) {
   while (!element.empty()) {
-    const auto end = std::min(element.find(';'), element.size());
-    const std::string_view pair = trimmed(element.substr(0, end));
-    element.remove_prefix(std::min(end + 1, element.size()));
+    const std::string_view pair = trim(take_until(element, ';'));
     if (!istarts_with(pair, "for=")) continue;
     std::string_view node = pair.substr(4);
     if (node.size() >= 2 && node.starts_with('"') && node.ends_with('"')) node = node.substr(1, node.size() - 2);
@@ -80,6 +66,16 @@ std::string_view forwarded_for(std::string_view element) {
 }
 
 }  // namespace
+
+ip::address unmapped(const ip::address& address) {
+  if (address.is_v6() && address.to_v6().is_v4_mapped()) return ip::make_address_v4(ip::v4_mapped, address.to_v6());
+  return address;
+}
+
+ip::address client_network(const ip::address& address) {
+  const ip::address plain = unmapped(address);
+  return plain.is_v4() ? plain : ip::address(masked(plain.to_v6(), 64));
+}
 
 boost::system::result<TrustedProxies, std::string> TrustedProxies::parse(std::span<const std::string> networks) {
   TrustedProxies proxies;
@@ -111,11 +107,7 @@ std::optional<ip::address> TrustedProxies::client_of(const ip::address& peer,
     std::vector<std::string_view> all;
     for (const auto& field : head) {
       if (!iequals(std::string_view(field.name_string()), name)) continue;
-      for (std::string_view rest = field.value(); !rest.empty();) {
-        const auto end = std::min(rest.find(','), rest.size());
-        all.push_back(trimmed(rest.substr(0, end)));
-        rest.remove_prefix(std::min(end + 1, rest.size()));
-      }
+      for (std::string_view rest = field.value(); !rest.empty();) all.push_back(trim(take_until(rest, ',')));
     }
     return all;
   };

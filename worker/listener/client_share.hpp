@@ -51,6 +51,12 @@ class TokenBucket {
   std::chrono::steady_clock::time_point counted_ = std::chrono::steady_clock::now();
 };
 
+/// An IPv4 address that is mapped to IPv6 as IPv4; any other unchanged.
+boost::asio::ip::address unmapped(const boost::asio::ip::address& address);
+
+/// The network that limits apply to: an IPv6 address' /64, an IPv4 address itself, also if mapped.
+boost::asio::ip::address client_network(const boost::asio::ip::address& address);
+
 /// Proxies trusted to name the client's address.
 class TrustedProxies {
  public:

@@ -6,8 +6,6 @@
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/buffer.hpp>
-#include <boost/asio/ip/address_v4.hpp>
-#include <boost/asio/ip/address_v6.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
 #include <boost/beast/core/read_size.hpp>
@@ -18,6 +16,7 @@
 #include <boost/beast/http/write.hpp>
 
 #include "parsers/text/strings.hpp"
+#include "worker/listener/client_share.hpp"
 
 namespace feedmill {
 
@@ -35,12 +34,6 @@ constexpr std::size_t largest_read = 64U << 10U;
 /// wire.
 constexpr std::uint64_t most_framing(std::uint64_t body_bytes) {
   return (8U << 10U) + 8 * body_bytes;
-}
-
-asio::ip::address without_mapping(const asio::ip::address& address) {
-  if (address.is_v6() && address.to_v6().is_v4_mapped())
-    return asio::ip::make_address_v4(asio::ip::v4_mapped, address.to_v6());
-  return address;
 }
 
 }  // namespace
@@ -70,20 +63,12 @@ HttpReply not_allowed(std::string_view methods) {
   return reply;
 }
 
-asio::ip::address client_network(const asio::ip::address& address) {
-  asio::ip::address plain = without_mapping(address);
-  if (plain.is_v4()) return plain;
-  auto bytes = plain.to_v6().to_bytes();
-  std::fill(bytes.begin() + 8, bytes.end(), 0);
-  return asio::ip::address_v6(bytes);
-}
-
 // --- Connection ------------------------------------------------------------------------------------------------------
 
 Connection::Connection(tcp::socket socket, const asio::ip::address& client, const RequestLimits& limits)
     : stream_(std::move(socket)),
       buffer_(limits.head.bytes),
-      client_(without_mapping(client)),
+      client_(unmapped(client)),
       network_(client_network(client)),
       limits_(limits) {
   if (limits.memory != nullptr) memory_.emplace(*limits.memory, 0);
@@ -91,6 +76,11 @@ Connection::Connection(tcp::socket socket, const asio::ip::address& client, cons
 
 void Connection::hold(std::size_t more) {
   if (memory_) memory_->hold(buffer_.capacity() + more);
+}
+
+void Connection::begin_to_send() {
+  waiting_since_ = Clock::now();
+  stream_.expires_after(limits_.answer_time);
 }
 
 void Connection::drop() {
@@ -234,8 +224,7 @@ asio::awaitable<bool> Visit::send(HttpReply reply, bool stay) {
     reply.content_length(length);
   }
   count(reply.body().capacity());
-  connection_.waiting_since_ = Connection::Clock::now();
-  connection_.stream_.expires_after(connection_.limits_.answer_time);
+  connection_.begin_to_send();
   const auto [unwritten, written] = co_await http::async_write(connection_.stream_, reply, quietly);
   co_return !unwritten;
 }
@@ -245,8 +234,7 @@ asio::awaitable<bool> Visit::send_shared(HttpReply reply) {
   http::response<http::span_body<const char>> sent{std::move(reply.base())};
   sent.body() = {bytes->data(), bytes->size()};
   sent.prepare_payload();
-  connection_.waiting_since_ = Connection::Clock::now();
-  connection_.stream_.expires_after(connection_.limits_.answer_time);
+  connection_.begin_to_send();
   const auto [unwritten, written] = co_await http::async_write(connection_.stream_, sent, quietly);
   co_return !unwritten;
 }
@@ -258,8 +246,7 @@ asio::awaitable<bool> Visit::begin(HttpReply head) {
   sent.version(head_.version());
   sent.keep_alive(false);
   sent.chunked(chunked_);
-  connection_.waiting_since_ = Connection::Clock::now();
-  connection_.stream_.expires_after(connection_.limits_.answer_time);
+  connection_.begin_to_send();
   http::response_serializer<http::empty_body> serializer{sent};
   const auto [unwritten, written] = co_await http::async_write_header(connection_.stream_, serializer, quietly);
   connection_.waiting_since_.reset();
@@ -267,31 +254,28 @@ asio::awaitable<bool> Visit::begin(HttpReply head) {
   co_return !gone_;
 }
 
+/// Writes a part of a response begun by begin().
+template <class Buffers>
+asio::awaitable<bool> Visit::put(const Buffers& bytes) {
+  connection_.begin_to_send();
+  const auto [unwritten, written] = co_await asio::async_write(connection_.stream_, bytes, quietly);
+  connection_.waiting_since_.reset();
+  gone_ = unwritten.failed();
+  co_return !gone_;
+}
+
 asio::awaitable<bool> Visit::write(std::string_view part) {
   count(part.size());
-  connection_.waiting_since_ = Connection::Clock::now();
-  connection_.stream_.expires_after(connection_.limits_.answer_time);
   const asio::const_buffer bytes(part.data(), part.size());
-  if (chunked_) {
-    const auto chunk = http::make_chunk(bytes);
-    const auto [unwritten, written] = co_await asio::async_write(connection_.stream_, chunk, quietly);
-    gone_ = unwritten.failed();
-  } else {
-    const auto [unwritten, written] = co_await asio::async_write(connection_.stream_, bytes, quietly);
-    gone_ = unwritten.failed();
-  }
-  connection_.waiting_since_.reset();
-  co_return !gone_;
+  if (!chunked_) co_return co_await put(bytes);
+  const auto chunk = http::make_chunk(bytes);
+  co_return co_await put(chunk);
 }
 
 asio::awaitable<bool> Visit::end() {
   if (!chunked_) co_return true;
-  connection_.waiting_since_ = Connection::Clock::now();
-  connection_.stream_.expires_after(connection_.limits_.answer_time);
   const auto chunk = http::make_chunk_last();
-  const auto [unwritten, written] = co_await asio::async_write(connection_.stream_, chunk, quietly);
-  gone_ = unwritten.failed();
-  co_return !gone_;
+  co_return co_await put(chunk);
 }
 
 }  // namespace feedmill

@@ -53,9 +53,6 @@ struct RequestLimits {
   MemoryBudget* memory = nullptr;                 ///< counts heads, bodies and responses; null: not counted
 };
 
-/// The network that limits apply to: an IPv6 address' /64, an IPv4 address itself, also if mapped.
-boost::asio::ip::address client_network(const boost::asio::ip::address& address);
-
 /// Lives on its listener's thread.
 class Connection {
  public:
@@ -84,6 +81,8 @@ class Connection {
   boost::asio::awaitable<bool> receive(Clock::time_point until);
   /// Counts the read buffer and `more` bytes.
   void hold(std::size_t more);
+  /// Starts the time for the client to receive something.
+  void begin_to_send();
 
   boost::beast::tcp_stream stream_;
   boost::beast::flat_buffer buffer_;  // limited to the size of a head; bodies pass through it in parts
@@ -140,6 +139,8 @@ class Visit {
 
  private:
   boost::asio::awaitable<bool> send_shared(HttpReply reply);
+  template <class Buffers>
+  boost::asio::awaitable<bool> put(const Buffers& bytes);
   /// Counts the head, the body and `answer` bytes.
   void count(std::size_t answer = 0);
   std::optional<boost::beast::http::status> parse_head(std::size_t size);

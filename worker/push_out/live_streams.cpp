@@ -18,6 +18,7 @@
 #include <fmt/format.h>
 
 #include "worker/base/json_text.hpp"
+#include "worker/listener/client_share.hpp"
 
 namespace feedmill {
 

@@ -12,7 +12,6 @@
 #include "parsers/text/strings.hpp"
 #include "worker/egress/web_url.hpp"
 #include "worker/http/resolver.hpp"
-#include "worker/listener/bearer.hpp"
 #include "worker/listener/by_partition.hpp"
 #include "worker/listener/request_head.hpp"
 #include "worker/push_out/outside_requests.hpp"

@@ -1,6 +1,6 @@
-#include "worker/listener/bearer.hpp"
-
 #include <gtest/gtest.h>
+
+#include "worker/listener/request_head.hpp"
 
 namespace feedmill::bearer_test {
 namespace {

@@ -22,6 +22,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/eventually.hpp"
+#include "worker/listener/client_share.hpp"
 
 namespace feedmill::listener_test {
 namespace {
