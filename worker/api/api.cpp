@@ -16,7 +16,6 @@
 #include "parsers/text/strings.hpp"
 #include "storage/queues/requests.hpp"
 #include "storage/redis/utf8.hpp"
-#include "worker/api/asks.hpp"
 #include "worker/api/routes.hpp"
 #include "worker/base/coroutines.hpp"
 #include "worker/base/terminal.hpp"
@@ -271,9 +270,8 @@ asio::awaitable<ApiReply> Api::call(Visit& visit) {
     refused.headers = {{"Retry-After", std::to_string(rest_of(call.app))}};
     co_return refused;
   }
-  const std::string_view target = head.target();
-  const std::size_t mark = std::min(target.find('?'), target.size());
-  const std::string path = percent_decoded(target.substr(0, mark)).value_or("");
+  std::string_view query = head.target();
+  const std::string path = percent_decoded(take_until(query, '?')).value_or("");
   const http::verb method = head.method() == http::verb::head ? http::verb::get : head.method();
   const ApiRoute* route = nullptr;
   std::string allowed;
@@ -301,7 +299,7 @@ asio::awaitable<ApiReply> Api::call(Visit& visit) {
   std::string known(route->parameters);
   const Partition& mine = options_.store.partition;
   if (!mine.is_whole()) known += known.empty() ? "partition" : " partition";
-  if (auto wrong = read_parameters(call, target.substr(std::min(mark + 1, target.size())), known)) co_return *wrong;
+  if (auto wrong = read_parameters(call, query, known)) co_return *wrong;
   if (!is_clean_text(call.item)) co_return problem("no_such_resource", "the path is not valid UTF-8");
   Given given{route->operation, {}, {}, wished_wait(head["Prefer"], options_.wait)};
   if (route->operation != nullptr) {
@@ -381,7 +379,11 @@ asio::awaitable<ApiReply> Api::read(const ApiRoute& route, const ApiCall& call, 
     co_return description;
   }
   const auto work = [&](const Deployment& stores) -> StoreResult<ApiReply> {
-    return route.read({stores, desk.stretches, hosts_, call});
+    try {
+      return route.read({stores, desk.stretches, hosts_, call});
+    } catch (const OperationRefused& refused) {
+      return problem(refused);
+    }
   };
   StoreResult<ApiReply> reply = co_await ask_desk(desk, call.app, work);
   if (!reply) co_return store_is_away(reply.error());

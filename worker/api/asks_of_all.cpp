@@ -13,13 +13,11 @@
 #include "storage/entries/entries.hpp"
 #include "storage/feeds/feeds.hpp"
 #include "storage/queues/requests.hpp"
-#include "storage/records/stored_entry.hpp"
 #include "storage/store/deployment.hpp"
 #include "storage/store/partition.hpp"
 #include "storage/timelines/channels.hpp"
 #include "storage/timelines/timelines_of_all.hpp"
 #include "worker/api/api.hpp"
-#include "worker/api/asks.hpp"
 #include "worker/base/coroutines.hpp"
 #include "worker/base/json_text.hpp"
 #include "worker/operations/families.hpp"
@@ -127,7 +125,6 @@ asio::awaitable<StoreResult<void>> Api::give_places(const ApiCall& call, const s
   co_return StoreResult<void>();
 }
 
-/// Whether each partition has the channel named in the call.
 asio::awaitable<StoreResult<std::vector<bool>>> Api::parts_with_channel(const ApiCall& call) {
   const auto look = [&](Store& store) { return Channels(store).is_known(call.get("channel")); };
   co_return co_await of_each(call, look);

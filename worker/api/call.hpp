@@ -1,6 +1,7 @@
 // Calls of the API and their replies as values (OPERATIONS A1–A6).
 #pragma once
 
+#include <chrono>
 #include <map>
 #include <optional>
 #include <string>
@@ -9,6 +10,9 @@
 #include <vector>
 
 #include <boost/json/object.hpp>
+
+#include "storage/store/store.hpp"
+#include "worker/operations/request.hpp"
 
 namespace feedmill {
 
@@ -27,6 +31,7 @@ ApiReply problem(unsigned status, std::string_view reason, std::string_view deta
                  const boost::json::object& more = {});
 /// An error reply with the status that `reason` always has, including the reasons of requests (docs/REQUESTS.md).
 ApiReply problem(std::string_view reason, std::string_view detail, const boost::json::object& more = {});
+ApiReply problem(const OperationRefused& refused);
 
 /// An authenticated call; all texts are UTF-8.
 struct ApiCall {
@@ -41,5 +46,34 @@ struct ApiCall {
 /// Parses the query into `call.parameters`. `known`: the names allowed, separated by spaces; "!" after a name makes it
 /// required. Returns the problem, if any.
 std::optional<ApiReply> read_parameters(ApiCall& call, std::string_view query, std::string_view known);
+
+// Calls that change something become requests (RELIABILITY Q1, Q2; OPERATIONS A2).
+
+/// The request made by a call, identified by the token's name and a ref.
+struct ApiAsk {
+  std::string app, ref;
+  std::string hash;                          ///< of the request's content
+  std::string id;                            ///< in the request stream; "" if it is not queued
+  bool answered = false;                     ///< the call executed the request itself
+  std::chrono::milliseconds manual_floor{};  ///< schedule.manual_floor
+};
+
+/// The value of an Idempotency-Key field, without quotes if it is quoted.
+std::string key_in(std::string_view field);
+
+/// A ref for a request without Idempotency-Key: a random UUID.
+std::string random_ref();
+
+/// Executes a request made by request_of() if one script can, and returns its reply; also if it was answered before.
+/// Otherwise appends it to stream:requests, sets `ask.id` and returns nullopt. `may_be_repeated`: the client chose the
+/// ref and may have used it before. Blocking; linear in the size of the request.
+StoreResult<std::optional<ApiReply>> begin_asking(Store& store, const Request& request, bool may_be_repeated,
+                                                  const RequestRules& rules, ApiAsk& ask);
+
+/// The reply to an answered request; nullopt while it is waiting. Blocking.
+StoreResult<std::optional<ApiReply>> look_for_answer(Store& store, const ApiAsk& ask);
+
+/// The 202 reply for a request that is still waiting, with the URL to poll as Location.
+ApiReply waits_still(const ApiAsk& ask);
 
 }  // namespace feedmill

@@ -13,7 +13,6 @@
 #include "storage/feeds/feeds.hpp"
 #include "storage/store/deployment.hpp"
 #include "storage/timelines/timelines_of_all.hpp"
-#include "worker/api/channel_feeds.hpp"
 #include "worker/api/routes.hpp"
 #include "worker/base/characters.hpp"
 #include "worker/words/record_text.hpp"
@@ -52,9 +51,8 @@ struct Candidates {
   std::string next;  ///< "" at the end
 };
 
-/// The next feeds to examine; absent if the cursor is invalid or the channel does not exist.
-std::optional<Candidates> candidates(const ApiReading& reading, const FeedFilter& filter, const std::string& after,
-                                     std::size_t most) {
+/// The next feeds to examine.
+Candidates candidates(const ApiReading& reading, const FeedFilter& filter, const std::string& after, std::size_t most) {
   Candidates some;
   if (filter.by_state()) {
     std::optional<EntryCursor> before;
@@ -62,7 +60,7 @@ std::optional<Candidates> candidates(const ApiReading& reading, const FeedFilter
       const std::size_t colon = after.find(':');
       before.emplace();
       if (colon == std::string::npos || !read_number(std::string_view(after).substr(0, colon), before->score))
-        return {};
+        throw bad_cursor();
       before->id = after.substr(colon + 1);
     }
     const auto read = [&](Store& store) { return Feeds(store).in_state(filter.state, most, before); };
@@ -74,20 +72,19 @@ std::optional<Candidates> candidates(const ApiReading& reading, const FeedFilter
     return some;
   }
   if (!filter.user.empty()) {
-    auto page = channel_feeds_after(reading, filter.user, after, most);
-    if (!page) return {};
-    for (ChannelPart& part : page->parts) {
+    ChannelFeeds page = channel_feeds_after(reading, filter.user, after, most);
+    for (ChannelPart& part : page.parts) {
       for (std::string& url : part.urls) {
         std::string cursor = cursor_behind(part.uid, url);
         some.feeds.push_back({std::move(url), part.uid, std::move(cursor)});
       }
     }
-    some.next = std::move(page->next);
+    some.next = std::move(page.next);
     return some;
   }
   const auto page = filter.channel.empty() ? std::optional(feed_page(reading, after, most))
                                            : channel_feed_page(reading, filter.channel, after, most);
-  if (!page) return {};
+  if (!page) throw no_such_channel();
   for (const std::string& url : page->names) some.feeds.push_back({url, filter.channel, url});
   if (page->next.is_string()) some.next = page->next.as_string();
   return some;
@@ -128,36 +125,34 @@ void add_channel_fields(const ApiReading& reading, std::span<json::value> rows) 
   }
 }
 
-/// A page of the feeds that `filter` selects, and the cursor of the next; absent as candidates().
-std::optional<std::pair<json::array, json::value>> filtered(const ApiReading& reading, const FeedFilter& filter,
-                                                            std::size_t limit) {
+/// A page of the feeds that `filter` selects, and the cursor of the next.
+std::pair<json::array, json::value> filtered(const ApiReading& reading, const FeedFilter& filter, std::size_t limit) {
   const auto read = [](Store& store, const std::vector<std::string>& urls) { return Feeds(store).records(urls); };
   const bool all_match = filter.text.empty() && (filter.state.empty() || filter.by_state());
   json::array rows;
   std::string cursor = reading.call.get("after");
   for (std::size_t examined = 0; rows.size() < limit && examined < enough_feeds;) {
     const std::size_t most = std::min(examined_at_once, all_match ? limit - rows.size() : enough_feeds - examined);
-    const auto some = candidates(reading, filter, cursor, most);
-    if (!some) return std::nullopt;
+    const Candidates some = candidates(reading, filter, cursor, most);
     std::vector<std::string> urls;
-    for (const Candidate& one : some->feeds) urls.push_back(one.url);
+    for (const Candidate& one : some.feeds) urls.push_back(one.url);
     const auto records = answered(reading.stores.of_feeds(urls, read));
-    cursor = some->next;
+    cursor = some.next;
     const bool by_own_title = filter.of_channels() && !filter.text.empty();
-    const auto titles = by_own_title ? own_titles(reading, some->feeds) : std::vector<std::string>(urls.size());
+    const auto titles = by_own_title ? own_titles(reading, some.feeds) : std::vector<std::string>(urls.size());
     for (std::size_t i = 0; i < records.size(); ++i) {
       if (!records[i] || !filter.wants(*records[i], titles[i])) continue;  // absent: it was removed in between
       json::object& row = rows.emplace_back(list_json(*records[i])).as_object();
-      if (filter.of_channels()) row["channel"] = some->feeds[i].channel;
+      if (filter.of_channels()) row["channel"] = some.feeds[i].channel;
       if (rows.size() < limit) continue;
-      if (i + 1 < records.size()) cursor = some->feeds[i].cursor;
+      if (i + 1 < records.size()) cursor = some.feeds[i].cursor;
       break;
     }
     examined += records.size();
     if (cursor.empty() || records.empty()) break;
   }
   if (filter.of_channels()) add_channel_fields(reading, {rows.data(), rows.size()});
-  return std::pair(std::move(rows), text_or_null(cursor));
+  return {std::move(rows), text_or_null(cursor)};
 }
 
 }  // namespace
@@ -165,31 +160,21 @@ std::optional<std::pair<json::array, json::value>> filtered(const ApiReading& re
 ApiReply list_feeds(const ApiReading& reading) {
   const ApiCall& call = reading.call;
   const std::size_t limit = limit_of(call);
-  if (limit == 0) return bad_limit();
-  for (const char* const name : {"channel", "user", "state", "text"}) {
-    if (call.parameters.contains(name) && call.get(name).empty())
-      return problem("bad_parameter", fmt::format("{}: it is empty", name));
-  }
-  const FeedFilter filter{call.get("channel"), call.get("user"), call.get("state"), lower_case(call.get("text"))};
+  const FeedFilter filter{name_of(call, "channel"), name_of(call, "user"), name_of(call, "state"),
+                          lower_case(name_of(call, "text"))};
   if (!filter.channel.empty() && !filter.user.empty())
     return problem("bad_parameter", "give channel or user: a user's channels have all the feeds of the user");
   if (!filter.state.empty() && std::ranges::find(feed_state_names, filter.state) == feed_state_names.end())
     return problem("bad_parameter", fmt::format("state: one of {}", fmt::join(feed_state_names, ", ")));
-  auto page = filtered(reading, filter, limit);
-  if (!page) {
-    return filter.channel.empty() ? problem("bad_parameter", "after: expected `next` of the previous page")
-                                  : no_such_channel();
-  }
-  return resource({{"feeds", std::move(page->first)}, {"next", std::move(page->second)}});
+  auto [feeds, next] = filtered(reading, filter, limit);
+  return resource({{"feeds", std::move(feeds)}, {"next", std::move(next)}});
 }
 
 ApiReply list_channel_feeds(const ApiReading& reading) {
   const std::size_t limit = limit_of(reading.call);
-  if (limit == 0) return bad_limit();
   const std::string& uid = reading.call.get("channel");
-  auto page = filtered(reading, {uid, "", "", ""}, limit);
-  if (!page) return no_such_channel();
-  return resource({{"channel", uid}, {"feeds", std::move(page->first)}, {"next", std::move(page->second)}});
+  auto [feeds, next] = filtered(reading, {uid, "", "", ""}, limit);
+  return resource({{"channel", uid}, {"feeds", std::move(feeds)}, {"next", std::move(next)}});
 }
 
 }  // namespace feedmill

@@ -20,7 +20,6 @@
 #include "worker/admin/status.hpp"
 #include "worker/api/api.hpp"
 #include "worker/api/routes.hpp"
-#include "worker/base/json_text.hpp"
 #include "worker/base/terminal.hpp"
 #include "worker/words/record_text.hpp"
 
@@ -92,16 +91,6 @@ NamePage page_together(const std::vector<NamePage>& parts, std::size_t limit) {
 
 }  // namespace
 
-ApiReply no_such_channel() {
-  return problem("no_such_channel", "no such channel");
-}
-
-std::optional<bool> flag_of(const ApiCall& call, std::string_view name) {
-  const std::string& text = call.get(name);
-  if (!text.empty() && text != "true" && text != "false") return std::nullopt;
-  return text == "true";
-}
-
 NamePage channel_page(const ApiReading& reading, const std::string& user, const std::string& after, std::size_t limit) {
   const std::string beginning = user.empty() ? std::string() : user + "/";
   std::vector<NamePage> pages;
@@ -136,13 +125,50 @@ NamePage feed_page(const ApiReading& reading, const std::string& after, std::siz
   return page_together(pages, limit);
 }
 
+std::string cursor_behind(const std::string& uid, const std::string& url) {
+  return url + " " + uid;  // URLs have no spaces
+}
+
+ChannelFeeds channel_feeds_after(const ApiReading& reading, const std::string& user, const std::string& after,
+                                 std::size_t most) {
+  constexpr std::size_t most_channels = 200;
+  const std::size_t space = after.find(' ');
+  if (!after.empty() && (space == std::string::npos || space + 1 == after.size())) throw bad_cursor();
+  std::string url = after.substr(0, std::min(space, after.size()));
+  std::string uid = after.empty() ? "" : after.substr(space + 1);
+  ChannelFeeds page;
+  std::size_t taken = 0;
+  // Adds the channel's next feeds; false if the page is full.
+  const auto take = [&] {
+    auto feeds = channel_feed_page(reading, uid, url, most - taken);
+    page.next = cursor_behind(uid, url);
+    if (!feeds) return true;  // it was removed in between
+    taken += feeds->names.size();
+    if (!feeds->names.empty()) page.next = cursor_behind(uid, feeds->names.back());
+    page.parts.push_back({uid, std::move(feeds->names)});
+    return feeds->next.is_null() && taken < most;
+  };
+  if (!url.empty() && !take()) return page;  // a cursor without a feed: the whole channel was listed
+  for (std::size_t channels = 0; channels < most_channels;) {
+    const NamePage names = channel_page(reading, user, uid, most_channels - channels);
+    channels += names.names.size();
+    for (const std::string& name : names.names) {
+      uid = name;
+      url.clear();
+      if (!take()) return page;
+    }
+    if (names.next.is_null()) {
+      page.next.clear();
+      return page;
+    }
+  }
+  return page;
+}
+
 ApiReply list_channels(const ApiReading& reading) {
   const ApiCall& call = reading.call;
   const std::size_t limit = limit_of(call);
-  if (limit == 0) return bad_limit();
-  const std::string& user = call.get("user");
-  if (user.empty() && call.parameters.contains("user")) return problem("bad_parameter", "user: it is empty");
-  const NamePage page = channel_page(reading, user, call.get("after"), limit);
+  const NamePage page = channel_page(reading, name_of(call, "user"), call.get("after"), limit);
   json::array rows;
   for (const ChannelRecord& channel : ChannelsOfAll(reading.stores).records(page.names)) {
     rows.push_back(json::object{{"channel", channel.uid},
@@ -219,8 +245,7 @@ asio::awaitable<ApiReply> Api::import(const ApiCall& call, Visit& visit, Desk& d
   SubscriptionList read_list = co_await run_on(own_.calls, read);
   const auto begin_all = [&](const Deployment& all) -> StoreResult<bool> {
     // Check that all partitions are available before anything is added.
-    const auto there = all.each([](Store& store) { return store.now(); });
-    if (!there) return there.error();
+    answered(all.each([](Store& store) { return store.now(); }));
     if (all.stores().size() > 1) make_channels(all, read_list, user);
     return true;
   };
@@ -235,10 +260,8 @@ asio::awaitable<ApiReply> Api::import(const ApiCall& call, Visit& visit, Desk& d
       const SubscriptionBatch batch = next_batch(list.feeds, begin);
       const auto put = [&](const Deployment&) -> StoreResult<std::size_t> {
         const auto is_new = add_batch(*store, batch, list, added, import_rate_);
-        if (!is_new) return is_new.error();
-        const auto followed = put_into_channels(*store, batch, user);
-        if (!followed) return followed.error();
-        return static_cast<std::size_t>(std::count(is_new->begin(), is_new->end(), true));
+        put_into_channels(*store, batch, user);
+        return static_cast<std::size_t>(std::count(is_new.begin(), is_new.end(), true));
       };
       const auto done = co_await ask_desk(desk, call.app, put);
       if (!done) co_return store_is_away(done.error());
@@ -277,7 +300,9 @@ asio::awaitable<ApiReply> Api::export_list(const ApiCall& call, Visit& visit, De
   const Ended ended{exporting_};
   Export list(user, desk.stores.size());
   for (const auto until = Clock::now() + longest_export; !list.ended();) {
-    const auto more = [&](const Deployment& stores) { return list.next(*stores.stores()[list.at()]); };
+    const auto more = [&](const Deployment& stores) -> StoreResult<std::string> {
+      return list.next(*stores.stores()[list.at()]);
+    };
     const auto part = co_await ask_desk(desk, call.app, more);
     // A truncated body is not ended properly, so that the client notices.
     if (!part && !visit.answered()) co_return store_is_away(part.error());

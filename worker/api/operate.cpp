@@ -8,7 +8,6 @@
 #include <boost/json.hpp>
 #include <fmt/format.h>
 
-#include "storage/queues/requests.hpp"
 #include "worker/api/api.hpp"
 #include "worker/base/terminal.hpp"
 #include "worker/operations/operation.hpp"
@@ -20,10 +19,6 @@ namespace asio = boost::asio;
 namespace json = boost::json;
 
 constexpr std::size_t calls_per_ask = 5;  // charged for a request to another server
-
-std::string named(const OperationField& field) {
-  return std::string(field.name);
-}
 
 /// Takes the values from the query and the path. Returns the problem, if any.
 std::optional<ApiReply> take_query(const Operation& operation, const ApiCall& call, OperationValues& given) {
@@ -67,7 +62,7 @@ std::optional<ApiReply> take(const Operation& operation, const ApiCall& call, co
                              OperationValues& given) {
   if (auto wrong = take_query(operation, call, given)) return wrong;
   if (auto wrong = take_body(operation, body, given)) return wrong;
-  const OperationObjection objection = objection_to(operation.fields, given, named);
+  const OperationObjection objection = objection_to(operation.fields, given);
   if (objection.text.empty()) return std::nullopt;
   if (operation.is_request()) return problem("missing_field", objection.text);
   const bool in_query = std::ranges::all_of(
@@ -106,7 +101,7 @@ asio::awaitable<std::optional<ApiReply>> Api::read_values(const Operation& opera
   try {
     if (operation.check != nullptr) operation.check(given);
   } catch (const OperationRefused& refused) {
-    co_return problem(refused.reason, visible(refused.detail));
+    co_return problem(refused);
   }
   co_return std::nullopt;
 }
@@ -135,7 +130,7 @@ asio::awaitable<ApiReply> Api::operate(const Operation& operation, const ApiCall
     };
     auto part = co_await with_store(call.app, run);
     if (!part) co_return store_is_away(part.error());
-    if (refused) co_return problem(refused->reason, visible(refused->detail));
+    if (refused) co_return problem(*refused);
     outcome = std::move(*part);
   } while (!outcome.progress.empty());
   if (outcome.then) {

@@ -24,7 +24,6 @@
 #include "worker/admin/status.hpp"
 #include "worker/api/api.hpp"
 #include "worker/api/routes.hpp"
-#include "worker/base/json_text.hpp"
 #include "worker/base/terminal.hpp"
 #include "worker/egress/web_url.hpp"
 #include "worker/words/explanation.hpp"
@@ -37,14 +36,10 @@ namespace json = boost::json;
 
 constexpr std::size_t events_at_once = 50;  // an event may have 64 KiB
 
-ApiReply bad_url(std::string_view error) {
-  return problem("bad_parameter", fmt::format("url: {}", visible(error)));
-}
-
-ApiReply no_such_feed(const Store& store, const std::string& url) {
+OperationRefused no_such_feed(const Store& store, const std::string& url) {
   const auto its = store.elsewhere(url);
-  return its ? problem("bad_parameter", fmt::format("url: it is in partition {}; ask there", *its))
-             : problem("no_such_feed", "no such feed");
+  if (its) return {"bad_parameter", fmt::format("url: it is in partition {}; ask there", *its)};
+  return {"no_such_feed", "no such feed"};
 }
 
 }  // namespace
@@ -52,11 +47,37 @@ ApiReply no_such_feed(const Store& store, const std::string& url) {
 std::size_t limit_of(const ApiCall& call) {
   if (call.get("limit").empty()) return usual_page;
   std::size_t limit = 0;
-  return read_number(std::string_view(call.get("limit")), limit) && limit <= most_page ? limit : 0;
+  if (!read_number(std::string_view(call.get("limit")), limit) || limit == 0 || limit > most_page)
+    throw OperationRefused{"bad_parameter", fmt::format("limit: 1 to {}", most_page)};
+  return limit;
 }
 
-ApiReply bad_limit() {
-  return problem("bad_parameter", fmt::format("limit: 1 to {}", most_page));
+std::string feed_url_of(const ApiCall& call) {
+  const auto url = canonical_feed_url(call.get("url"));
+  if (!url) throw OperationRefused{"bad_parameter", "url: " + url.error()};
+  return *url;
+}
+
+bool flag_of(const ApiCall& call, std::string_view name) {
+  const std::string& text = call.get(name);
+  if (!text.empty() && text != "true" && text != "false")
+    throw OperationRefused{"bad_parameter", fmt::format("{}: true or false", name)};
+  return text == "true";
+}
+
+const std::string& name_of(const ApiCall& call, std::string_view name) {
+  const std::string& text = call.get(name);
+  if (text.empty() && call.parameters.contains(name))
+    throw OperationRefused{"bad_parameter", fmt::format("{}: it is empty", name)};
+  return text;
+}
+
+OperationRefused bad_cursor() {
+  return {"bad_parameter", "after: expected `next` of the previous page"};
+}
+
+OperationRefused no_such_channel() {
+  return {"no_such_channel", "no such channel"};
 }
 
 std::size_t size_of(const Fields& fields) {
@@ -65,11 +86,11 @@ std::size_t size_of(const Fields& fields) {
   return bytes;
 }
 
-std::optional<ApiReply> read_before(const ApiCall& call, std::optional<EntryCursor>& before) {
+std::optional<EntryCursor> before_of(const ApiCall& call) {
   if (call.get("before").empty()) return std::nullopt;
-  before = read_cursor(call.get("before"));
-  if (before) return std::nullopt;
-  return problem("bad_parameter", "before: a cursor such as 1763689990:Entry:17");
+  auto before = read_cursor(call.get("before"));
+  if (!before) throw OperationRefused{"bad_parameter", "before: a cursor such as 1763689990:Entry:17"};
+  return before;
 }
 
 namespace {
@@ -93,33 +114,29 @@ bool is_sequence(std::string_view text) {
 }  // namespace
 
 ApiReply read_feed(const ApiReading& reading) {
-  const auto url = canonical_feed_url(reading.call.get("url"));
-  if (!url) return bad_url(url.error());
-  const auto records = answered(Feeds(reading.store()).records(std::span(&*url, 1)));
-  return records.front() ? resource(show_json(*records.front())) : no_such_feed(reading.store(), *url);
+  const std::string url = feed_url_of(reading.call);
+  const auto records = answered(Feeds(reading.store()).records(std::span(&url, 1)));
+  if (!records.front()) throw no_such_feed(reading.store(), url);
+  return resource(show_json(*records.front()));
 }
 
 ApiReply read_explanation(const ApiReading& reading) {
-  const auto url = canonical_feed_url(reading.call.get("url"));
-  if (!url) return bad_url(url.error());
-  const auto explained = answered(::feedmill::read_explained(reading.store(), reading.hosts, *url));
-  return explained ? resource(explain_json(*explained)) : no_such_feed(reading.store(), *url);
+  const std::string url = feed_url_of(reading.call);
+  const auto explained = answered(::feedmill::read_explained(reading.store(), reading.hosts, url));
+  if (!explained) throw no_such_feed(reading.store(), url);
+  return resource(explain_json(*explained));
 }
 
 ApiReply read_feed_entries(const ApiReading& reading) {
-  const auto url = canonical_feed_url(reading.call.get("url"));
-  if (!url) return bad_url(url.error());
-  const auto known = answered(Feeds(reading.store()).is_registered(*url));
-  if (!known) return no_such_feed(reading.store(), *url);
+  const std::string url = feed_url_of(reading.call);
+  if (!answered(Feeds(reading.store()).is_registered(url))) throw no_such_feed(reading.store(), url);
   const std::size_t limit = limit_of(reading.call);
-  if (limit == 0) return bad_limit();
-  std::optional<EntryCursor> before;
-  if (const auto wrong = read_before(reading.call, before)) return *wrong;
+  std::optional<EntryCursor> before = before_of(reading.call);
   EntryRows rows(reading.stores);
   json::value next;
   while (rows.count() < limit && rows.bytes() < enough_bytes) {
     const std::size_t most = std::min(entries_at_once, limit - rows.count());
-    const auto page = answered(Entries(reading.store()).all_by_order(*url, most, before));
+    const auto page = answered(Entries(reading.store()).all_by_order(url, most, before));
     for (const StoredEntry& entry : page) {
       rows.add(entry, entry_json(entry));
       before = place_of(entry);
@@ -134,9 +151,8 @@ ApiReply read_feed_entries(const ApiReading& reading) {
 }
 
 ApiReply read_entry_by_guid(const ApiReading& reading) {
-  const auto url = canonical_feed_url(reading.call.get("url"));
-  if (!url) return bad_url(url.error());
-  return one_entry(reading, answered(Entries(reading.store()).get_by_guid(*url, reading.call.get("guid"))));
+  const std::string url = feed_url_of(reading.call);
+  return one_entry(reading, answered(Entries(reading.store()).get_by_guid(url, reading.call.get("guid"))));
 }
 
 ApiReply read_entry(const ApiReading& reading) {
@@ -153,7 +169,6 @@ ApiReply read_entry(const ApiReading& reading) {
 
 ApiReply read_events(const ApiReading& reading) {
   const std::size_t limit = limit_of(reading.call);
-  if (limit == 0) return bad_limit();
   std::string after = reading.call.get("after");
   if (!after.empty() && !is_sequence(after))
     return problem("bad_parameter", "after: expected the seq of an event, such as 1795437223358-1");
@@ -287,12 +302,13 @@ struct Place {
   std::optional<EntryCursor> before;
 };
 
-bool read_page_cursor(const std::string& text, Place& place) {
+Place read_page_cursor(const std::string& text) {
   const std::size_t space = text.find(' ');
-  place.url = text.substr(0, space);
-  if (space == std::string::npos) return true;
+  Place place{text.substr(0, space), {}};
+  if (space == std::string::npos) return place;
   place.before = read_cursor(std::string_view(text).substr(space + 1));
-  return !place.url.empty() && place.before.has_value();
+  if (place.url.empty() || !place.before) throw bad_cursor();
+  return place;
 }
 
 std::string cursor_behind(const Place& place) {
@@ -333,11 +349,7 @@ json::object post_row(const StoredEntry& entry) {
 
 ApiReply read_snapshot(const ApiReading& reading) {
   const std::size_t limit = limit_of(reading.call);
-  if (limit == 0) return bad_limit();
-  Place place;
-  if (!read_page_cursor(reading.call.get("after"), place)) {
-    return problem("bad_parameter", "after: expected `next` of the previous page");
-  }
+  Place place = read_page_cursor(reading.call.get("after"));
   // Taken before the first read, so that events after it include changes made during the reading.
   const auto seq = answered(EventStream(reading.store()).last_seq());
   json::array rows;

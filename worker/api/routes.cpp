@@ -13,8 +13,8 @@ namespace {
 
 using boost::beast::http::verb;
 
-const std::vector<ApiRoute>& own_routes() {
-  static const std::vector<ApiRoute> routes{
+std::vector<ApiRoute> own_routes() {
+  return {
       {verb::get, "/feeds", "channel user state text after limit", list_feeds, {}, nullptr, false, true},
       {verb::get, "/feed", "url!", read_feed},
       {verb::get, "/feed/explain", "url!", read_explanation},
@@ -35,7 +35,6 @@ const std::vector<ApiRoute>& own_routes() {
       {verb::post, "/discover", "url!", nullptr, "discover"},
       {verb::get, "/openapi.json", "", nullptr, ""},
   };
-  return routes;
 }
 
 std::string parameters_of(const Operation& operation) {
@@ -56,15 +55,12 @@ std::span<const ApiRoute> api_routes() {
     std::vector<ApiRoute> routes = own_routes();
     for (const OperationFamily& family : operation_families()) {
       for (const Operation& one : family.operations) {
-        routes.push_back({boost::beast::http::string_to_verb(one.method),
-                          std::string(one.path),
-                          parameters_of(one),
-                          nullptr,
-                          {},
-                          &one,
-                          family.of_all,
-                          false,
-                          family.of_deployment});
+        routes.push_back({.method = boost::beast::http::string_to_verb(one.method),
+                          .path = std::string(one.path),
+                          .parameters = parameters_of(one),
+                          .operation = &one,
+                          .of_all = family.of_all,
+                          .of_deployment = family.of_deployment});
       }
     }
     return routes;

@@ -53,7 +53,7 @@ struct ApiRoute {
   boost::beast::http::verb method{};
   std::string path;        ///< without api_base, as "/entries/{id}"; {…} is one segment
   std::string parameters;  ///< of the query, as read_parameters() expects them
-  /// Handles a read; blocking and bounded; throws StoreFailure.
+  /// Handles a read; blocking and bounded; throws StoreFailure and OperationRefused.
   ApiReply (*read)(const ApiReading& reading) = nullptr;
   /// Handled by Api itself: `import`, `export` or `discover`.
   std::string_view op = {};
@@ -81,13 +81,24 @@ bool is_at(const ApiRoute& route, std::string_view path, std::string& item);
 /// The text of docs/openapi.json.
 extern const std::string_view api_description;
 
+// Parameters of reads. Each throws OperationRefused if the parameter is invalid.
+
+/// The page size of a call.
+std::size_t limit_of(const ApiCall& call);
+/// The cursor in the parameter `before`; empty if it is not given.
+std::optional<EntryCursor> before_of(const ApiCall& call);
+/// The feed in the parameter `url`, in canonical spelling.
+std::string feed_url_of(const ApiCall& call);
+/// The flag `name` of a call.
+bool flag_of(const ApiCall& call, std::string_view name);
+/// A parameter that must not be empty if it is given.
+const std::string& name_of(const ApiCall& call, std::string_view name);
+/// The refusal of a parameter `after` that is not a cursor.
+OperationRefused bad_cursor();
+OperationRefused no_such_channel();
+
 // Shared by reads with pages.
 inline constexpr std::size_t entries_at_once = 10;  ///< read per store call: each may have 2 MiB
-/// The page size of a call; 0 if its parameter `limit` is invalid.
-std::size_t limit_of(const ApiCall& call);
-ApiReply bad_limit();
-/// Reads the cursor in the parameter `before`, if it is given. Returns the problem, if any.
-std::optional<ApiReply> read_before(const ApiCall& call, std::optional<EntryCursor>& before);
 /// Total size of names and values in bytes.
 std::size_t size_of(const Fields& fields);
 /// Consecutive names of a sorted list.
@@ -102,9 +113,26 @@ NamePage channel_page(const ApiReading& reading, const std::string& user, const 
 /// A page of the feeds of a channel; absent if there is no such channel. Throws StoreFailure.
 std::optional<NamePage> channel_feed_page(const ApiReading& reading, const std::string& uid, const std::string& after,
                                           std::size_t limit);
-/// The flag `name` of a call; absent if its value is neither true nor false.
-std::optional<bool> flag_of(const ApiCall& call, std::string_view name);
-ApiReply no_such_channel();
+
+/// Some feeds of a channel, in the order of their URLs.
+struct ChannelPart {
+  std::string uid;
+  std::vector<std::string> urls;
+};
+
+struct ChannelFeeds {
+  std::vector<ChannelPart> parts;  ///< in the order of channels; a channel without feeds is there, too
+  std::string next;                ///< "" at the end
+};
+
+/// The next feeds of the channels of `user` ("" = of all channels), at most `most` and of at most 200 channels. `after`
+/// is cursor_behind() of the last feed, or `next` of the previous page; "" = from the start. Throws StoreFailure, and
+/// OperationRefused if it is neither.
+ChannelFeeds channel_feeds_after(const ApiReading& reading, const std::string& user, const std::string& after,
+                                 std::size_t most);
+
+/// The cursor after a feed of a channel.
+std::string cursor_behind(const std::string& uid, const std::string& url);
 
 /// The rows of a page's entries, each with its feed as the member `feed`. A feed is looked up once.
 class EntryRows {

@@ -12,10 +12,7 @@
 #include "storage/feeds/feeds.hpp"
 #include "storage/store/deployment.hpp"
 #include "storage/timelines/timelines_of_all.hpp"
-#include "worker/api/channel_feeds.hpp"
 #include "worker/api/routes.hpp"
-#include "worker/base/terminal.hpp"
-#include "worker/egress/web_url.hpp"
 #include "worker/words/record_text.hpp"
 
 namespace feedmill {
@@ -89,9 +86,7 @@ std::optional<FeedPlaces> next_places(const ChannelsOfAll& channels, const std::
 ApiReply timeline_page(const ApiReading& reading, const TimelineFilter& filter) {
   const ApiCall& call = reading.call;
   const std::size_t limit = limit_of(call);
-  if (limit == 0) return bad_limit();
-  std::optional<EntryCursor> before;
-  if (const auto wrong = read_before(call, before)) return *wrong;
+  std::optional<EntryCursor> before = before_of(call);
   const std::string& uid = call.get("channel");
   const ChannelsOfAll channels(reading.stores);
   const auto which = filter.all ? Channels::Of::all : Channels::Of::unread;
@@ -99,7 +94,7 @@ ApiReply timeline_page(const ApiReading& reading, const TimelineFilter& filter) 
   std::size_t seen = 0;
   for (bool goes_on = true; goes_on && rows.count() < limit && rows.bytes() < enough_bytes && seen < enough_entries;) {
     const auto found = next_places(channels, uid, filter, limit - rows.count(), before);
-    if (!found) return no_such_channel();
+    if (!found) throw no_such_channel();
     std::span<const EntryCursor> left = found->places;
     while (!left.empty() && rows.bytes() < enough_bytes) {  // the rest is for the next page
       const auto some = left.first(std::min(entries_at_once, left.size()));
@@ -130,19 +125,14 @@ ApiReply timeline_page(const ApiReading& reading, const TimelineFilter& filter) 
 }  // namespace
 
 ApiReply list_timeline(const ApiReading& reading) {
-  const auto once = flag_of(reading.call, "once"), all = flag_of(reading.call, "all");
-  if (!once || !all) return problem("bad_parameter", fmt::format("{}: true or false", once ? "all" : "once"));
-  TimelineFilter filter{"", *all, *once};
-  if (reading.call.parameters.contains("url")) {
-    const auto url = canonical_feed_url(reading.call.get("url"));
-    if (!url) return problem("bad_parameter", fmt::format("url: {}", visible(url.error())));
-    filter.feed = *url;
-  }
+  const bool once = flag_of(reading.call, "once"), all = flag_of(reading.call, "all");
+  const bool of_feed = reading.call.parameters.contains("url");
+  const TimelineFilter filter{of_feed ? feed_url_of(reading.call) : std::string(), all, once};
   try {
     return timeline_page(reading, filter);
   } catch (const StoreFailure& failure) {
     const bool is_refused = failure.error.code == StoreError::Code::refused;
-    if (!*all || !is_refused || ChannelsOfAll(reading.stores).is_built(reading.call.get("channel"))) throw;
+    if (!all || !is_refused || ChannelsOfAll(reading.stores).is_built(reading.call.get("channel"))) throw;
     return problem("not_ready", "a worker is building the list of all posts of this channel");
   }
 }
@@ -150,16 +140,13 @@ ApiReply list_timeline(const ApiReading& reading) {
 ApiReply count_unread(const ApiReading& reading) {
   constexpr std::size_t most = 500;  // feeds, with URLs of 1 MiB; a count is linear in the feed's posts
   const ApiCall& call = reading.call;
-  const std::string& user = call.get("user");
-  if (user.empty() && call.parameters.contains("user")) return problem("bad_parameter", "user: it is empty");
-  const auto page = channel_feeds_after(reading, user, call.get("after"), most);
-  if (!page) return problem("bad_parameter", "after: expected `next` of the previous page");
+  const auto page = channel_feeds_after(reading, name_of(call, "user"), call.get("after"), most);
   const ChannelsOfAll channels(reading.stores);
   std::vector<std::string> uids;
-  for (const ChannelPart& part : page->parts) uids.push_back(part.uid);
+  for (const ChannelPart& part : page.parts) uids.push_back(part.uid);
   const std::vector<ChannelRecord> records = channels.records(uids);  // in the order of the parts
   json::array rows;
-  for (const ChannelPart& part : page->parts) {
+  for (const ChannelPart& part : page.parts) {
     const auto counts = channels.unread_of(part.uid, part.urls);
     json::array feeds;
     for (std::size_t i = 0; i < counts.size(); ++i) {
@@ -167,7 +154,7 @@ ApiReply count_unread(const ApiReading& reading) {
     }
     rows.push_back({{"channel", part.uid}, {"unread", records[rows.size()].unread}, {"feeds", std::move(feeds)}});
   }
-  return resource({{"channels", std::move(rows)}, {"next", text_or_null(page->next)}});
+  return resource({{"channels", std::move(rows)}, {"next", text_or_null(page.next)}});
 }
 
 }  // namespace feedmill

@@ -9,6 +9,7 @@
 
 #include "parsers/text/strings.hpp"
 #include "storage/feeds/feeds.hpp"
+#include "storage/store/deployment.hpp"
 #include "storage/timelines/channels.hpp"
 #include "worker/operations/operation.hpp"
 #include "worker/words/record_text.hpp"
@@ -69,14 +70,14 @@ SubscriptionBatch next_batch(const std::deque<Subscription>& feeds, std::size_t 
   return {at(begin), at(end)};
 }
 
-StoreResult<std::vector<bool>> add_batch(Store& store, const SubscriptionBatch& batch, const SubscriptionList& list,
-                                         std::size_t added, std::uint64_t rate) {
+std::vector<bool> add_batch(Store& store, const SubscriptionBatch& batch, const SubscriptionList& list,
+                            std::size_t added, std::uint64_t rate) {
   std::vector<NewFeed> feeds;
   for (const Subscription& subscription : batch) {
     const std::uint64_t wait = rate == 0 ? 0 : (added + feeds.size()) * 1000 / rate;
     feeds.push_back(new_feed(subscription, list, Milliseconds(static_cast<std::int64_t>(wait))));
   }
-  return Feeds(store).add(feeds);
+  return answered(Feeds(store).add(feeds));
 }
 
 std::vector<std::string> channels_in(const SubscriptionBatch& batch, std::string_view user) {
@@ -90,33 +91,30 @@ std::vector<std::string> channels_in(const SubscriptionBatch& batch, std::string
   return uids;
 }
 
-StoreResult<void> put_into_channels(Store& store, const SubscriptionBatch& batch, std::string_view user) {
+void put_into_channels(Store& store, const SubscriptionBatch& batch, std::string_view user) {
   const std::vector<std::string> uids = channels_in(batch, user);
-  if (uids.empty()) return {};
+  if (uids.empty()) return;
   std::vector<std::string> urls;
   for (const Subscription& subscription : batch) urls.push_back(subscription.feed_url);
-  const auto faces = Feeds(store).faces(urls);
-  if (!faces) return faces.error();
+  const auto faces = answered(Feeds(store).faces(urls));
   std::vector<Membership> memberships;
   for (std::size_t i = 0; i < urls.size(); ++i) {
     const Subscription& subscription = batch.first[static_cast<std::ptrdiff_t>(i)];
     const std::span<const std::vector<std::string>> folders = subscription.folders;
     for (std::size_t folder = 0; folder < folders.size(); ++folder) {
       for (std::string& uid : channels_of(folders.subspan(folder, 1), user))
-        memberships.push_back({std::move(uid), urls[i], own_title(subscription, folder, (*faces)[i])});
+        memberships.push_back({std::move(uid), urls[i], own_title(subscription, folder, faces[i])});
     }
   }
   Channels channels(store);
-  if (const auto added = channels.add(uids); !added) return added.error();
-  const auto followed = channels.follow(memberships);
-  if (!followed) return followed.error();
+  answered(channels.add(uids));
+  const auto followed = answered(channels.follow(memberships));
   for (std::size_t i = 0; i < memberships.size(); ++i) {
-    if ((*followed)[i]) continue;  // else it was removed since it was added, for example as an orphan
+    if (followed[i]) continue;  // else it was removed since it was added, for example as an orphan
     NewFeed feed{.feed_url = memberships[i].feed_url};
     if (!memberships[i].title.empty()) feed.title = memberships[i].title;
-    if (const auto added = Feeds(store).add(std::span(&feed, 1), memberships[i].uid); !added) return added.error();
+    answered(Feeds(store).add(std::span(&feed, 1), memberships[i].uid));
   }
-  return {};
 }
 
 namespace {
@@ -136,20 +134,17 @@ ExportedFeed exported(const FeedRecord& record) {
 Export::Export(std::string user, std::size_t stores) : user_(std::move(user)), channels_(stores) {}
 
 template <class More>
-StoreResult<void> Export::hold(Names& names, std::size_t at_once, More more) {
-  if (!names.held.empty() || names.all) return {};
-  auto stretch = more(names.after);
-  if (!stretch) return stretch.error();
-  names.all = stretch->size() < at_once;
-  if (!stretch->empty()) names.after = stretch->back();
-  names.held = std::move(*stretch);
-  std::reverse(names.held.begin(), names.held.end());
-  return {};
+void Export::hold(Names& names, std::size_t at_once, More more) {
+  if (!names.held.empty() || names.all) return;
+  names.held = answered(more(names.after));
+  names.all = names.held.size() < at_once;
+  if (!names.held.empty()) names.after = names.held.back();
+  std::ranges::reverse(names.held);
 }
 
 template <class More>
-StoreResult<std::vector<std::string>> Export::take(Names& names, std::size_t most, std::size_t at_once, More more) {
-  if (const auto held = hold(names, at_once, more); !held) return held.error();
+std::vector<std::string> Export::take(Names& names, std::size_t most, std::size_t at_once, More more) {
+  hold(names, at_once, more);
   std::vector<std::string> some;
   while (!names.held.empty() && some.size() < most) {
     some.push_back(std::move(names.held.back()));
@@ -158,39 +153,38 @@ StoreResult<std::vector<std::string>> Export::take(Names& names, std::size_t mos
   return some;
 }
 
-StoreResult<std::string> Export::next(Store& store) {
+std::string Export::next(Store& store) {
   if (stage_ == Stage::head) {
-    const auto now = store.now();
-    if (!now) return now.error();
-    writer_.emplace(now->count() / 1000);
+    writer_.emplace(answered(store.now()).count() / 1000);
     stage_ = Stage::channels;
   }
-  const auto done = stage_ == Stage::rest ? write_rest(store) : channel_ ? write_channel(store) : choose_channel(store);
-  if (!done) return done.error();
+  if (stage_ == Stage::rest)
+    write_rest(store);
+  else if (channel_)
+    write_channel(store);
+  else
+    choose_channel(store);
   return writer_->take();
 }
 
 /// Chooses the first channel name among all stores, so that each channel becomes one folder.
-StoreResult<void> Export::choose_channel(Store& store) {
+void Export::choose_channel(Store& store) {
   const std::string beginning = user_.empty() ? std::string() : user_ + "/";
   const std::size_t at_once = std::max(least_names, held_names / channels_.size());
   const auto more = [&](const std::string& after) { return Channels(store).names_after(after, at_once, beginning); };
-  if (const auto held = hold(channels_[at_], at_once, more); !held) return held.error();
+  hold(channels_[at_], at_once, more);
   const auto is_unknown = [](const Names& names) { return names.held.empty() && !names.all; };
   const auto next = std::ranges::find_if(channels_, is_unknown);
   at_ = next == channels_.end() ? 0 : static_cast<std::size_t>(next - channels_.begin());
-  if (next != channels_.end()) return {};
+  if (next != channels_.end()) return;
   for (const Names& names : channels_) {
     if (!names.held.empty() && (!channel_ || names.held.back() < *channel_)) channel_ = names.held.back();
   }
   if (!channel_) {
-    if (user_.empty()) {
-      feeds_ = {};
-      stage_ = Stage::rest;
-    } else {
-      end();
-    }
-    return {};
+    feeds_ = {};
+    stage_ = Stage::rest;
+    if (!user_.empty()) end();
+    return;
   }
   for (std::size_t i = channels_.size(); i-- > 0;) {
     std::vector<std::string>& held = channels_[i].held;
@@ -200,32 +194,27 @@ StoreResult<void> Export::choose_channel(Store& store) {
   }
   at_ = holders_.back();
   feeds_ = {};
-  return {};
 }
 
-StoreResult<void> Export::write_channel(Store& store) {
+void Export::write_channel(Store& store) {
   const auto urls = take(feeds_, feeds_at_once, held_of_a_channel, [&](const std::string& after) {
     return Channels(store).feeds_after(*channel_, after, held_of_a_channel);
   });
-  if (!urls) return urls.error();
-  const auto records = Feeds(store).records(*urls);
-  if (!records) return records.error();
-  const auto titles = Channels(store).titles(*channel_, *urls);
-  if (!titles) return titles.error();
-  for (std::size_t i = 0; i < records->size(); ++i) {
-    if (!(*records)[i]) continue;
-    ExportedFeed feed = exported(*(*records)[i]);
-    feed.custom_title = (*titles)[i];
+  const auto records = answered(Feeds(store).records(urls));
+  const auto titles = answered(Channels(store).titles(*channel_, urls));
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    if (!records[i]) continue;
+    ExportedFeed feed = exported(*records[i]);
+    feed.custom_title = titles[i];
     for (const auto& path : folders_of(std::span(&*channel_, 1), feed.settings.folders, user_)) {
       if (!path.empty()) writer_->row(path, feed);
     }
   }
-  if (!urls->empty()) return {};
+  if (!urls.empty()) return;
   feeds_ = {};
   holders_.pop_back();
   if (holders_.empty()) channel_.reset();
   at_ = holders_.empty() ? 0 : holders_.back();
-  return {};
 }
 
 void Export::end() {
@@ -233,28 +222,24 @@ void Export::end() {
   stage_ = Stage::ended;
 }
 
-StoreResult<void> Export::write_rest(Store& store) {
+void Export::write_rest(Store& store) {
   Feeds feeds(store);
   const auto urls = take(feeds_, feeds_at_once, held_names,
                          [&](const std::string& after) { return feeds.urls_after(after, held_names); });
-  if (!urls) return urls.error();
-  if (urls->empty()) {
+  if (urls.empty()) {
     feeds_ = {};
     if (++at_ == channels_.size()) end();
-    return {};
+    return;
   }
-  const auto holders = Channels(store).holding(*urls);
-  if (!holders) return holders.error();
-  const auto records = feeds.records(*urls);
-  if (!records) return records.error();
-  for (std::size_t i = 0; i < records->size(); ++i) {
-    if (!(*records)[i]) continue;
-    const ExportedFeed feed = exported(*(*records)[i]);
+  const auto holders = answered(Channels(store).holding(urls));
+  const auto records = answered(feeds.records(urls));
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    if (!records[i]) continue;
+    const ExportedFeed feed = exported(*records[i]);
     const auto& remembered = feed.settings.folders;
     const bool at_the_top = std::ranges::any_of(remembered, [](const auto& path) { return path.empty(); });
-    if ((*holders)[i].empty() || at_the_top) writer_->row({}, feed);
+    if (holders[i].empty() || at_the_top) writer_->row({}, feed);
   }
-  return {};
 }
 
 }  // namespace feedmill

@@ -34,17 +34,17 @@ SubscriptionList share_of(const Store& store, SubscriptionList& list);
 
 /// Adds the feeds of a batch of `list`; true for each new feed. Spreads the first fetches at `rate` feeds a second (0 =
 /// no spreading). `added`: number of feeds already added by this import. Feeds in folders are kept only while they are
-/// in a channel.
-StoreResult<std::vector<bool>> add_batch(Store& store, const SubscriptionBatch& batch, const SubscriptionList& list,
-                                         std::size_t added, std::uint64_t rate);
+/// in a channel. Throws StoreFailure.
+std::vector<bool> add_batch(Store& store, const SubscriptionBatch& batch, const SubscriptionList& list,
+                            std::size_t added, std::uint64_t rate);
 
 /// The channel names of these feeds' folders, without duplicates, in document order. `user`: owner of the channels, ""
 /// = none.
 std::vector<std::string> channels_in(const SubscriptionBatch& batch, std::string_view user);
 
 /// Puts the feeds, new or not, into the channels of their folders. A channel without a title of its own for a feed gets
-/// the list's, unless it is that of the feed itself (OPERATIONS §9).
-StoreResult<void> put_into_channels(Store& store, const SubscriptionBatch& batch, std::string_view user);
+/// the list's, unless it is that of the feed itself (OPERATIONS §9). Throws StoreFailure.
+void put_into_channels(Store& store, const SubscriptionBatch& batch, std::string_view user);
 
 // Exports the feeds of a store as OPML, part by part (OPERATIONS O6).
 
@@ -57,8 +57,8 @@ class Export {
   explicit Export(std::string user, std::size_t stores = 1);
 
   /// Takes a bounded step on the store with index at(), and returns the next part, which may be empty. Must not be
-  /// called after ended().
-  StoreResult<std::string> next(Store& store);
+  /// called after ended(). Throws StoreFailure.
+  std::string next(Store& store);
   /// The index of the store for the next step.
   std::size_t at() const { return at_; }
   bool ended() const { return stage_ == Stage::ended; }
@@ -74,13 +74,13 @@ class Export {
 
   /// Reads the next page if none is held and there are more. `more` returns up to `at_once` names after a name.
   template <class More>
-  static StoreResult<void> hold(Names& names, std::size_t at_once, More more);
+  static void hold(Names& names, std::size_t at_once, More more);
   /// Takes the next few names; none at the end.
   template <class More>
-  static StoreResult<std::vector<std::string>> take(Names& names, std::size_t most, std::size_t at_once, More more);
-  StoreResult<void> choose_channel(Store& store);
-  StoreResult<void> write_channel(Store& store);
-  StoreResult<void> write_rest(Store& store);
+  static std::vector<std::string> take(Names& names, std::size_t most, std::size_t at_once, More more);
+  void choose_channel(Store& store);
+  void write_channel(Store& store);
+  void write_rest(Store& store);
   void end();
 
   std::string user_;

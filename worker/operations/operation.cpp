@@ -108,9 +108,8 @@ std::string text_objection(const OperationField& field, std::string& text) {
 json::array ids_in(std::string_view text) {
   json::array ids;
   while (!text.empty()) {
-    const std::size_t space = std::min(text.find(' '), text.size());
-    if (space > 0) ids.emplace_back(json::string(text.substr(0, space)));
-    text.remove_prefix(std::min(space + 1, text.size()));
+    const std::string_view id = take_until(text, ' ');
+    if (!id.empty()) ids.emplace_back(json::string(id));
   }
   return ids;
 }
@@ -286,9 +285,7 @@ std::string OperationValues::take_json(const OperationField& field, const json::
     values_[field.name] = value;
     return {};
   }
-  if (field.kind == Kind::number) {
-    return take_number(field, value.is_int64() ? value.get_int64() : field.least - 1);
-  }
+  if (field.kind == Kind::number) return take_number(field, value.is_int64() ? value.get_int64() : field.least - 1);
   if (!value.is_string()) return "expected a string";
   return take_text(field, value.get_string());
 }

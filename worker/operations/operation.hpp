@@ -209,8 +209,11 @@ struct OperationObjection {
   bool is_missing = false;  ///< a field is missing; otherwise the given fields exclude each other
 };
 /// Checks the combination of values. `called` returns the name that the interface in use has for a field.
-OperationObjection objection_to(std::span<const OperationField> fields, const OperationValues& given,
-                                const std::function<std::string(const OperationField&)>& called);
+OperationObjection objection_to(
+    std::span<const OperationField> fields, const OperationValues& given,
+    const std::function<std::string(const OperationField&)>& called = [](const OperationField& field) {
+      return std::string(field.name);
+    });
 
 /// The values in the form of a request, in the order of the operation's fields.
 Fields request_fields(const Operation& operation, const OperationValues& given);

@@ -11,7 +11,6 @@
 #include <boost/asio/co_spawn.hpp>
 #include <fmt/format.h>
 
-#include "worker/base/coroutines.hpp"
 #include "worker/egress/web_url.hpp"
 #include "worker/http/content_coding.hpp"
 

@@ -13,8 +13,8 @@
 #include "storage/redis/utf8.hpp"
 #include "storage/store/partition.hpp"
 #include "storage/timelines/timelines_of_all.hpp"
-#include "worker/base/json_text.hpp"
 #include "worker/base/terminal.hpp"
+#include "worker/words/record_text.hpp"
 
 namespace feedmill {
 namespace {
@@ -33,10 +33,6 @@ bool is_one_of(std::string_view text, std::string_view characters) {
   return std::ranges::all_of(text, [&](char c) { return is_alnum(c) || characters.find(c) != std::string_view::npos; });
 }
 
-std::string named(const OperationField& field) {
-  return std::string(field.name);
-}
-
 const Operation* operation_of(RequestOp op) {
   for (const OperationFamily& family : operation_families()) {
     for (const Operation& one : family.operations) {
@@ -47,7 +43,7 @@ const Operation* operation_of(RequestOp op) {
 }
 
 /// The field of an operation for a request's field `name`; null if there is none.
-const OperationField* field_of(const Operation& operation, std::string_view name) {
+const OperationField* field_named(const Operation& operation, std::string_view name) {
   const auto found = std::ranges::find_if(operation.fields, [&](const OperationField& field) {
     return field.kind == Kind::settings ? name.starts_with(setting) : field.name == name;
   });
@@ -85,14 +81,8 @@ class RequestReader {
   }
 
  private:
-  std::string_view value(std::string_view name) const {
-    const auto found =
-        std::ranges::find(record_.fields, name, [](const auto& field) -> std::string_view { return field.first; });
-    return found == record_.fields.end() ? std::string_view() : std::string_view(found->second);
-  }
-
   void read_all() {
-    const std::string word(value("op"));
+    const std::string word(field_of(record_.fields, "op"));
     const auto op = request_op(word);
     request_.asked.op = op ? word : shown(word);
     if (!record_.too_long) request_.asked.hash = content_hash(record_.fields);
@@ -110,7 +100,7 @@ class RequestReader {
 
   /// Reads app and ref. Invalid ones are not repeated in the answer.
   void read_name() {
-    const std::string_view app = value("app"), ref = value("ref");
+    const std::string_view app = field_of(record_.fields, "app"), ref = field_of(record_.fields, "ref");
     if (app.size() > 64 || !is_one_of(app, "._-"))
       throw OperationRefused{"bad_value", "app: expected 1 to 64 ASCII letters, digits, dots, dashes and underscores"};
     request_.asked.app = app.empty() ? "default" : app;
@@ -124,7 +114,7 @@ class RequestReader {
   void check_name(std::size_t place) const {
     const std::string& name = record_.fields[place].first;
     const bool is_common = name == "op" || name == "app" || name == "ref";
-    if (!is_common && field_of(*request_.operation, name) == nullptr)
+    if (!is_common && field_named(*request_.operation, name) == nullptr)
       throw OperationRefused{"unknown_field", fmt::format("{} has no field {}", request_.asked.op, shown(name))};
     const auto before = std::span(record_.fields).first(place);
     if (std::ranges::find(before, name, &Fields::value_type::first) != before.end())
@@ -135,7 +125,7 @@ class RequestReader {
   void take_values() {
     json::object settings;
     for (const auto& [name, text] : record_.fields) {
-      const OperationField* const field = field_of(*request_.operation, name);
+      const OperationField* const field = field_named(*request_.operation, name);
       if (field == nullptr) continue;
       if (!is_utf8(text)) throw OperationRefused{"bad_value", shown(name) + ": not valid UTF-8"};
       if (field->kind == Kind::settings) {
@@ -146,7 +136,7 @@ class RequestReader {
       }
     }
     if (!settings.empty()) request_.given.put("settings", std::move(settings));
-    const OperationObjection objection = objection_to(request_.operation->fields, request_.given, named);
+    const OperationObjection objection = objection_to(request_.operation->fields, request_.given);
     if (!objection.text.empty()) throw OperationRefused{"missing_field", objection.text};
     if (request_.operation->check != nullptr) request_.operation->check(request_.given);
   }

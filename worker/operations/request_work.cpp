@@ -247,7 +247,7 @@ const RequestOrder::Waiting* RequestOrder::next(const std::function<bool(const W
     at_ = waiting_.begin();
     passed_.clear();
   }
-  for (; at_ != waiting_.end(); pass()) {
+  for (; at_ != waiting_.end(); stays()) {
     const bool waits = std::ranges::any_of(at_->names, [&](std::uint64_t name) { return passed_.contains(name); });
     if (!waits && can_go(*at_)) return &*at_;
   }
@@ -264,10 +264,6 @@ void RequestOrder::ended() {
 }
 
 void RequestOrder::stays() {
-  pass();
-}
-
-void RequestOrder::pass() {
   for (const std::uint64_t name : at_->names) {
     if (name != 0) passed_.insert(name);
   }

@@ -74,8 +74,6 @@ class RequestOrder {
   void stays();
 
  private:
-  void pass();
-
   std::list<Waiting> waiting_;
   std::list<Waiting>::iterator at_ = waiting_.end();
   bool in_round_ = false;

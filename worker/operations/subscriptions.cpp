@@ -1,7 +1,6 @@
 #include "worker/operations/subscriptions.hpp"
 
 #include <algorithm>
-#include <map>
 #include <random>
 #include <unordered_map>
 #include <utility>
@@ -13,6 +12,7 @@
 #include "worker/egress/web_url.hpp"
 #include "worker/operations/operation.hpp"
 #include "worker/words/moments.hpp"
+#include "worker/words/record_text.hpp"
 
 namespace feedmill {
 namespace {
@@ -37,10 +37,6 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(begin, text.find_last_not_of(blank_characters) - begin + 1);
 }
 
-bool is_digits(std::string_view text) {
-  return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
-}
-
 std::optional<std::uint64_t> positive_number(std::string_view text) {
   std::uint64_t value = 0;
   if (!read_number(text, value) || value == 0) return {};
@@ -53,7 +49,8 @@ bool is_bare_host(std::string_view text) {
   const std::size_t colon = authority.find(':');
   const std::string_view host = authority.substr(0, colon);
   const bool has_port = colon != std::string_view::npos;
-  if (has_port && !is_digits(authority.substr(colon + 1))) return false;
+  if (has_port && (colon + 1 == authority.size() || !std::ranges::all_of(authority.substr(colon + 1), is_digit)))
+    return false;
   const auto may_stand = [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '.' || c == '-' || (c & 0x80) != 0;
   };
@@ -155,14 +152,6 @@ class Gatherer {
   std::unordered_map<std::string_view, Subscription*> feeds_;  // by feed_url; pointers into the list remain valid
 };
 
-/// The URI declared for `prefix`, or "".
-std::string_view uri_of(std::string_view prefix, const std::vector<std::pair<std::string, std::string>>& namespaces) {
-  for (const auto& [declared, uri] : namespaces) {
-    if (declared == prefix) return uri;
-  }
-  return {};
-}
-
 void gather_opml(Gatherer& gatherer, std::string_view bytes) {
   Opml opml = read_opml(bytes);
   for (OpmlProblem& problem : opml.problems) {
@@ -189,9 +178,7 @@ void gather_lines(Gatherer& gatherer, std::string_view text) {
   std::uint64_t room = limits::reading_cost(text.size()) - text.size() - apart;
   std::size_t rows = 0, number = 0;
   while (!text.empty()) {
-    const std::size_t end = text.find('\n');
-    const std::string_view line = trimmed(text.substr(0, end));
-    text = end == std::string_view::npos ? std::string_view{} : text.substr(end + 1);
+    const std::string_view line = trimmed(take_until(text, '\n'));
     ++number;
     if (line.empty() || line.starts_with('#')) continue;
     if (++rows > max_opml_rows) {
@@ -230,7 +217,7 @@ FeedSettings settings_of(const Subscription& subscription, const SubscriptionLis
       continue;
     }
     if (!is_opml_attribute(name) || is_of_xml(uri)) continue;  // it could not be exported again
-    const bool is_new = !uri.empty() && uri_of(prefix, settings.namespaces).empty();
+    const bool is_new = !uri.empty() && field_of(settings.namespaces, prefix).empty();
     if (is_new && settings.namespaces.size() < most_namespaces) settings.namespaces.emplace_back(prefix, uri);
     settings.opml.emplace_back(name, value);
   }
@@ -275,9 +262,8 @@ std::vector<std::vector<std::string>> folders_of(std::span<const std::string> ch
     std::vector<std::string>& path = folders.emplace_back();
     std::string_view rest = std::string_view(uid).substr(beginning.size());
     while (!rest.empty()) {
-      const std::size_t slash = std::min(rest.find('/'), rest.size());
-      if (slash > 0) path.emplace_back(rest.substr(0, slash));
-      rest.remove_prefix(std::min(slash + 1, rest.size()));
+      const std::string_view folder = take_until(rest, '/');
+      if (!folder.empty()) path.emplace_back(folder);
     }
   }
   return folders;
@@ -314,8 +300,7 @@ SubscriptionList read_subscriptions(std::string_view bytes) {
     gather_lines(gatherer, bytes.substr(bytes.starts_with(utf8_mark) ? utf8_mark.size() : 0));
   }
   SubscriptionList list = gatherer.take_list();
-  const auto earlier = [](const RefusedRow& a, const RefusedRow& b) { return a.line < b.line; };
-  std::stable_sort(list.refused.begin(), list.refused.end(), earlier);
+  std::ranges::stable_sort(list.refused, {}, &RefusedRow::line);
   return list;
 }
 
@@ -355,7 +340,7 @@ std::string WrittenNamespaces::prefix(const std::string& written, const std::str
   if (const auto known = prefix_of_.find(uri); known != prefix_of_.end()) return known->second;
   if (all_.size() >= most || is_of_xml(uri)) return {};
   std::string prefix = written;
-  for (int i = 2; prefix == own_prefix || !uri_of(prefix, all_).empty(); ++i) prefix = written + std::to_string(i);
+  for (int i = 2; prefix == own_prefix || !field_of(all_, prefix).empty(); ++i) prefix = written + std::to_string(i);
   prefix_of_[uri] = prefix;
   all_.emplace_back(prefix, uri);
   return prefix;
@@ -363,12 +348,12 @@ std::string WrittenNamespaces::prefix(const std::string& written, const std::str
 
 std::string WrittenNamespaces::own() {
   std::string prefix(own_prefix);
-  if (uri_of(prefix, all_).empty()) all_.emplace_back(prefix, own_namespace);
+  if (field_of(all_, prefix).empty()) all_.emplace_back(prefix, own_namespace);
   return prefix;
 }
 
 std::string_view WrittenNamespaces::uri(std::string_view prefix) const {
-  return uri_of(prefix, all_);
+  return field_of(all_, prefix);
 }
 
 namespace {
@@ -398,7 +383,7 @@ OpmlAttributes opml_attributes(const ExportedFeed& feed, WrittenNamespaces& name
       continue;
     }
     const std::string written = name.substr(0, colon);
-    const std::string uri(uri_of(written, feed.settings.namespaces));
+    const std::string uri(field_of(feed.settings.namespaces, written));
     if (uri.empty()) continue;  // the source list did not declare the prefix
     const std::string prefix = namespaces.prefix(written, uri);
     if (!prefix.empty()) attributes.emplace_back(prefix + name.substr(colon), value);

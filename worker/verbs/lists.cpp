@@ -88,11 +88,11 @@ class ListToImport {
 /// Which feeds of `batch` are new; adds them unless it is a dry run.
 std::vector<bool> add_or_look(const SubscriptionBatch& batch, const SubscriptionList& list, std::size_t added,
                               bool dry_run, const VerbContext& context) {
-  if (!dry_run) return or_fail(add_batch(context.store, batch, list, added, context.config.schedule.import_rate));
+  if (!dry_run) return add_batch(context.store, batch, list, added, context.config.schedule.import_rate);
   std::vector<std::string> urls;
   urls.reserve(batch.size());
   for (const Subscription& subscription : batch) urls.push_back(subscription.feed_url);
-  const auto records = or_fail(Feeds(context.store).records(urls));
+  const auto records = answered(Feeds(context.store).records(urls));
   std::vector<bool> is_new;
   is_new.reserve(records.size());
   for (const auto& record : records) is_new.push_back(!record);
@@ -168,11 +168,7 @@ void warn_of_contact(std::uint64_t feeds, const VerbContext& context) {
 /// Progress of fetching all feeds, and what will keep the worker from it.
 void tell_progress(const VerbContext& context) {
   const FleetFigures fleet = or_fail(Fleet(context.store).figures());
-  const auto in_state = [&](std::string_view state) {
-    const auto found =
-        std::ranges::find(fleet.states, state, [](const auto& one) { return std::string_view(one.first); });
-    return found == fleet.states.end() ? std::uint64_t{0} : found->second;
-  };
+  const auto in_state = [&](std::string_view state) { return feeds_in(fleet.states, state); };
   const std::uint64_t tried = fleet.feeds - std::min(fleet.feeds, in_state("new")), never_read = in_state("never_read");
   const std::uint64_t healthy = in_state("healthy") + in_state("paused");
   if (tried > 0) {
@@ -247,8 +243,9 @@ void import_part(const OperationValues& given, const SubscriptionList& list, std
     try {
       is_new = add_or_look(batch, list, counts.added, given.truth("dry-run"), context);
       so_far = "the channels are incomplete; run it again";
-      if (!given.truth("dry-run")) or_fail(put_into_channels(context.store, batch, given.text("user")));
-    } catch (const VerbFailure& failure) {
+      if (!given.truth("dry-run")) put_into_channels(context.store, batch, given.text("user"));
+    } catch (const StoreFailure& thrown) {
+      const VerbFailure failure = failure_of(thrown.error);
       context.terminal.flush();
       throw VerbFailure{failure.exit, so_far + ": " + failure.text};
     }
@@ -350,7 +347,7 @@ int export_feeds(const OperationValues& given, std::span<const VerbContext> stor
   }
   for (Export list(user, stores.size()); !list.ended();) {
     stop_if_interrupted();
-    terminal.raw(or_fail(list.next(stores[list.at()].store)));
+    terminal.raw(list.next(stores[list.at()].store));
   }
   return exits::done;
 }
