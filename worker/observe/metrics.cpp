@@ -18,6 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "parsers/text/strings.hpp"
 #include "worker/base/log.hpp"
 #include "worker/observe/metric_series.hpp"
 
@@ -75,6 +76,12 @@ std::string_view error_kind(StoreError::Code code) {
   return "other";
 }
 
+/// Does nothing if `value` has no series.
+void add(const SeriesByLabel<Counter>& series, std::string_view value, std::uint64_t amount = 1) {
+  if (auto* counter = find(series, value); counter != nullptr && amount > 0)
+    counter->Increment(static_cast<double>(amount));
+}
+
 }  // namespace
 
 Metrics::Metrics(Build build) : build_(std::move(build)), series_(std::make_unique<Series>()) {
@@ -95,14 +102,9 @@ void Metrics::record(const Report& report) {
   if (report.state_to == "quarantined" && report.state_from != report.state_to) s.quarantines.Increment();
   if (report.reason == Reason::egress_blocked) find(s.blocked, "address")->Increment();
   if (report.reason == Reason::egress_port) find(s.blocked, "port")->Increment();
-  for (const int status : report.statuses)
-    if (auto* responses = find(s.responses, response_class(status))) responses->Increment();
+  for (const int status : report.statuses) add(s.responses, response_class(status));
   if (report.unconditional != Unconditional::no)
     s.unconditional[static_cast<std::size_t>(report.unconditional) - 1].second->Increment();
-  const auto add = [](const SeriesByLabel<Counter>& series, std::string_view value, std::uint64_t amount) {
-    if (auto* counter = find(series, value); counter != nullptr && amount > 0)
-      counter->Increment(static_cast<double>(amount));
-  };
   add(s.received, "wire", report.wire_bytes);
   add(s.received, "decoded", report.body_bytes);
   add(s.saved, "not_modified", report.saved_not_modified);
@@ -120,7 +122,7 @@ void Metrics::record(const Report& report) {
   if (report.pushed_first) find(s.push_first, "push")->Increment();
   if (report.poll_first) find(s.push_first, "poll")->Increment();
   if (report.early) s.early_polls.Increment();
-  if (report.circuit_opened && !report.storm) add(s.host_backoffs, report.host_cause, 1);
+  if (report.circuit_opened && !report.storm) add(s.host_backoffs, report.host_cause);
   add(s.connections, "new", report.connections_new);
   add(s.connections, "reused", report.connections_reused);
   add(s.connections, "resumed", report.connections_resumed);
@@ -139,12 +141,10 @@ void Metrics::record(const Report& report) {
 }
 
 void Metrics::claimed(const ClaimBatch& batch, std::chrono::duration<double> took) {
-  find(series_->claims, "taken")->Increment(static_cast<double>(batch.claims.size()));
-  for (const ClaimBatch::Deferred& deferred : batch.deferred) {
-    if (auto* put_off = find(series_->claims, deferred.code == "quarantine" ? "quarantined" : deferred.code))
-      put_off->Increment();
-  }
-  find(series_->claims, "quarantined")->Increment(static_cast<double>(batch.quarantined.size()));
+  add(series_->claims, "taken", batch.claims.size());
+  for (const ClaimBatch::Deferred& deferred : batch.deferred)
+    add(series_->claims, deferred.code == "quarantine" ? "quarantined" : deferred.code);
+  add(series_->claims, "quarantined", batch.quarantined.size());
   series_->quarantines.Increment(static_cast<double>(batch.quarantined.size()));
   series_->claim.Observe(took.count());
 }
@@ -167,17 +167,13 @@ void Metrics::reconnected(std::uint64_t times) {
   series_->reconnects.Increment(static_cast<double>(times));
 }
 void Metrics::delivered(std::uint64_t applied, std::uint64_t repeated, std::uint64_t failed) {
-  const auto add = [this](std::string_view result, std::uint64_t records) {
-    find(series_->delivery_records, result)->Increment(static_cast<double>(records));
-  };
-  add("applied", applied);
-  add("repeated", repeated);
-  add("failed", failed);
+  add(series_->delivery_records, "applied", applied);
+  add(series_->delivery_records, "repeated", repeated);
+  add(series_->delivery_records, "failed", failed);
 }
 void Metrics::push_out_sent(bool webhook, PushOut result) {
   constexpr std::string_view words[] = {"taken", "failed", "gone", "given_up"};
-  find(webhook ? series_->webhook_requests : series_->hub_requests, words[static_cast<std::size_t>(result)])
-      ->Increment();
+  add(webhook ? series_->webhook_requests : series_->hub_requests, words[static_cast<std::size_t>(result)]);
 }
 
 void Metrics::push_out_verified(bool accepted) {
@@ -201,7 +197,7 @@ void Metrics::set_streams(std::size_t open) {
 }
 
 void Metrics::told_same_as(std::uint64_t events) {
-  find(series_->events, "post_same_as")->Increment(static_cast<double>(events));
+  add(series_->events, "post_same_as", events);
 }
 void Metrics::answered_requests(std::uint64_t requests) {
   series_->requests_answered.Increment(static_cast<double>(requests));
@@ -218,15 +214,12 @@ void Metrics::push_verification(bool accepted) {
   series_->push_verifications[accepted ? 0 : 1].second->Increment();
 }
 void Metrics::push_turned(std::string_view state) {
-  if (auto* turns = find(series_->push_turns, state.empty() ? "none" : state)) turns->Increment();
+  add(series_->push_turns, state.empty() ? "none" : state);
 }
 void Metrics::callback_answered(std::chrono::duration<double> took) {
   series_->callback.Observe(took.count());
 }
 void Metrics::pushed(const Report& report) {
-  const auto add = [](const SeriesByLabel<Counter>& series, std::string_view value, std::uint32_t amount) {
-    if (amount > 0) find(series, value)->Increment(amount);
-  };
   add(series_->entries, "created", report.created);
   add(series_->entries, "modified", report.modified);
   add(series_->entries, "trimmed", report.trimmed);
@@ -240,16 +233,9 @@ void Metrics::bug() {
 }
 
 void Metrics::set_fleet(const FleetFigures& figures) {
-  for (const auto& [state, gauge] : series_->feeds) {
-    const auto found =
-        std::ranges::find(figures.states, state, [](const auto& one) { return std::string_view(one.first); });
-    gauge->Set(found == figures.states.end() ? 0 : static_cast<double>(found->second));
-  }
-  for (const auto& [state, gauge] : series_->subscriptions) {
-    const auto found =
-        std::ranges::find(figures.push_states, state, [](const auto& one) { return std::string_view(one.first); });
-    gauge->Set(found == figures.push_states.end() ? 0 : static_cast<double>(found->second));
-  }
+  for (const auto& [state, gauge] : series_->feeds) gauge->Set(static_cast<double>(feeds_in(figures.states, state)));
+  for (const auto& [state, gauge] : series_->subscriptions)
+    gauge->Set(static_cast<double>(feeds_in(figures.push_states, state)));
   series_->due.Set(static_cast<double>(figures.due));
   series_->waiting.Set(static_cast<double>(figures.waiting));
   const std::chrono::duration<double> waiting = figures.now - figures.oldest_due.value_or(figures.now);
@@ -390,12 +376,8 @@ prometheus::MetricFamily process_metric(const std::string& name, const std::stri
   family.name = "process_" + name;
   family.help = help;
   family.type = counter ? prometheus::MetricType::Counter : prometheus::MetricType::Gauge;
-  family.metric.emplace_back();
-  if (counter) {
-    family.metric.back().counter.value = value;
-  } else {
-    family.metric.back().gauge.value = value;
-  }
+  prometheus::ClientMetric& metric = family.metric.emplace_back();
+  (counter ? metric.counter.value : metric.gauge.value) = value;
   return family;
 }
 
@@ -405,13 +387,6 @@ std::vector<std::string> process_status() {
   std::string text((std::istreambuf_iterator<char>(file)), {});
   std::istringstream rest(text.substr(std::min(text.size(), text.rfind(')') + 1)));
   return {std::istream_iterator<std::string>(rest), {}};
-}
-
-double number(const std::string& text) {
-  std::istringstream stream(text);
-  double value = 0;
-  stream >> value;
-  return value;
 }
 
 /// The machine's boot time in Unix seconds. From the clocks: /proc/stat does not exist under ProcSubset=pid.
@@ -427,26 +402,22 @@ double boot_time() {
 }  // namespace
 
 std::vector<prometheus::MetricFamily> process_families() {
-  std::vector<prometheus::MetricFamily> families;
   const auto fields = process_status();
-  const auto field = [&](std::size_t i) { return i - 3 < fields.size() ? number(fields[i - 3]) : 0; };
+  const auto field = [&](std::size_t i) { return i - 3 < fields.size() ? leading_number<double>(fields[i - 3]) : 0; };
   const auto ticks = static_cast<double>(::sysconf(_SC_CLK_TCK));
   std::error_code ignored;
   const auto open = std::distance(std::filesystem::directory_iterator("/proc/self/fd", ignored), {});
   rlimit limit{};
   ::getrlimit(RLIMIT_NOFILE, &limit);
   static const double booted = boot_time();
-  families.push_back(
-      process_metric("cpu_seconds_total", "CPU time used, user and system.", (field(14) + field(15)) / ticks, true));
-  families.push_back(process_metric("resident_memory_bytes", "Resident memory.",
-                                    field(24) * static_cast<double>(::sysconf(_SC_PAGESIZE)), false));
-  families.push_back(process_metric("virtual_memory_bytes", "Virtual memory.", field(23), false));
-  families.push_back(process_metric("open_fds", "Open file descriptors.", static_cast<double>(open), false));
-  families.push_back(process_metric("max_fds", "Maximum number of open file descriptors.",
-                                    static_cast<double>(limit.rlim_cur), false));
-  families.push_back(
-      process_metric("start_time_seconds", "Start of the process, unix time.", booted + field(22) / ticks, false));
-  return families;
+  const auto page = static_cast<double>(::sysconf(_SC_PAGESIZE));
+  return {
+      process_metric("cpu_seconds_total", "CPU time used, user and system.", (field(14) + field(15)) / ticks, true),
+      process_metric("resident_memory_bytes", "Resident memory.", field(24) * page, false),
+      process_metric("virtual_memory_bytes", "Virtual memory.", field(23), false),
+      process_metric("open_fds", "Open file descriptors.", static_cast<double>(open), false),
+      process_metric("max_fds", "Maximum number of open file descriptors.", static_cast<double>(limit.rlim_cur), false),
+      process_metric("start_time_seconds", "Start of the process, unix time.", booted + field(22) / ticks, false)};
 }
 
 }  // namespace feedmill

@@ -71,8 +71,7 @@ Notice post_notice(const Event& event, std::string user, std::span<const std::st
 }
 
 std::optional<Notice> operator_notice(const Event& event) {
-  const auto row =
-      std::find_if(life_cycle.begin(), life_cycle.end(), [&](const LifeCycle& one) { return one.type == event.type; });
+  const auto row = std::ranges::find(life_cycle, event.type, &LifeCycle::type);
   if (row == life_cycle.end() || event.continued) return {};
   json::object object;
   object["id"] = event.id;
