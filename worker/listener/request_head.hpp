@@ -1,5 +1,5 @@
-// Checks of a request head before it is used, for all listeners (RFC 9112 §2, §3, §6; SECURITY W1); what it names and
-// who may send it. Pure.
+// Request heads, for all listeners: checks before use (RFC 9112 §2, §3, §6; SECURITY W1), paths and parameters, access.
+// Pure.
 #pragma once
 
 #include <cstddef>
