@@ -52,8 +52,8 @@ class TruthWorld {
 
  private:
   std::vector<std::string> urls() const;
-  /// Makes the feeds due whose last fetch failed, which are retried only after an hour: a busy machine may need longer
-  /// than the short fetch.wall of these tests, above all where a redirect shares it. Returns whether there are any.
+  /// Makes feeds due that failed last, instead of in an hour; returns whether there are any. A busy machine may need
+  /// longer than the short fetch.wall of these tests, above all where a redirect shares it.
   bool wake_failed();
 
   std::vector<std::size_t> asked_;  // requests per feed up to the import
