@@ -36,33 +36,38 @@ StoreResult<ClaimBatch> Ingest::claim(const ClaimRequest& request) {
   batch.now = milliseconds((*reply)[0]);
   if (!(*reply)[1].text().empty()) batch.next_due = milliseconds((*reply)[1]);
   batch.exhausted = (*reply)[2].integer() == 1;
-  const ReplyView claims = (*reply)[3], deferred = (*reply)[4];
-  for (std::size_t i = 0; i < claims.size(); ++i) {
-    const ReplyView row = claims[i];
+  const ReplyView claims = (*reply)[3], unusual = (*reply)[4], deferred = (*reply)[5];
+  for (std::size_t i = 0; i + 4 <= claims.size(); i += 4) {
     Claim& claim = batch.claims.emplace_back();
-    claim.id = row[1].text();
-    claim.feed_url = row[0].text();
-    claim.due = milliseconds(row[2]);
+    claim.feed_url = claims[i].text();
+    claim.id = claims[i + 1].text();
+    claim.due = milliseconds(claims[i + 2]);
+    claim.host_served_at = milliseconds(claims[i + 3]);
     claim.now = batch.now;
-    claim.host_storm = milliseconds(row[7]);
     claim.egress = request.host.egress;
-    claim.alone = row[3].integer() == 1;
-    claim.host_served_at = milliseconds(row[4]);
-    claim.host_identity = row[5].integer() == 1;
-    claim.host_http1 = row[6].integer() == 1;
     claim.failovers = impl_.failovers();
+  }
+  for (std::size_t i = 0; i < unusual.size(); ++i) {
+    const ReplyView row = unusual[i];
+    const auto number = static_cast<std::size_t>(row[0].integer());
+    if (number == 0 || number > batch.claims.size()) continue;
+    Claim& claim = batch.claims[number - 1];
+    claim.alone = row[1].integer() == 1;
+    claim.host_identity = row[2].integer() == 1;
+    claim.host_http1 = row[3].integer() == 1;
+    claim.host_storm = milliseconds(row[4]);
   }
   for (std::size_t i = 0; i < deferred.size(); ++i) {
     const ReplyView row = deferred[i];
     batch.deferred.push_back({std::string(row[0].text()), milliseconds(row[1]), std::string(row[2].text())});
   }
-  batch.refused = (*reply)[5].texts();
-  const ReplyView quarantined = (*reply)[6];
+  batch.refused = (*reply)[6].texts();
+  const ReplyView quarantined = (*reply)[7];
   for (std::size_t i = 0; i < quarantined.size(); ++i) {
     const ReplyView row = quarantined[i];
     batch.quarantined.push_back({std::string(row[0].text()), milliseconds(row[1]), "quarantine"});
   }
-  if (!(*reply)[7].text().empty()) batch.next_awaited = milliseconds((*reply)[7]);
+  if (!(*reply)[8].text().empty()) batch.next_awaited = milliseconds((*reply)[8]);
   if (const auto read = read_states(batch.claims); !read) return read.error();  // a retry returns the stored batch
   return batch;
 }

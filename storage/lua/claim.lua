@@ -1,14 +1,15 @@
 #!lua
 -- uses plain posts slots host
--- replies array of 8
+-- replies array of 9
 -- Hands out feeds (RELIABILITY L1–L3, HTTP §6, SECURITY Q1–Q3).
 -- ARGV: prefix, worker, request, max, lease ms, host concurrency, host spacing ms (then, after a space, the worker's
 -- egress name), due_by ms, 'due' or '', overdue feeds per second of all workers ('0' = unlimited), then URLs. Without
 -- due_by, only these feeds are claimed; with 'due', only if they are due. With due_by, these and all feeds that were
 -- due by then and have not been deferred since.
--- Returns {now, next due or '', exhausted, claims as {url, claim, due, alone, served_at, identity, http1, storm},
--- deferred as {url, due, code}, refused URLs, quarantined as {url, due}, with a due_by: the next possible start of a
--- feed that was due by then and waits for its host, '' = none within a lease}. The caller reads the states.
+-- Returns {now, next due or '', exhausted, claims as url, claim, due, served_at, url, …, the unusual of them as {number,
+-- alone, identity, http1, storm}, deferred as {url, due, code}, refused URLs, quarantined as {url, due}, with a due_by:
+-- the next possible start of a feed that was due by then and waits for its host, '' = none within a lease}. The caller
+-- reads the states.
 -- A feed with a closed gate moves from the schedule to the gate's line, line:<gate>, soonest due first; `lines` has the
 -- time when the first feed of each line may start. So the cost of a claim depends on the number of feeds handed out,
 -- not on the number waiting (HTTP H1).
@@ -52,14 +53,6 @@ local function limits_of(server)
   return servers[server]
 end
 
-local function handed_out(url, claim, due, alone, gate)
-  if not alone and gate.served_at == 0 and not gate.storm and gate.identity_until <= now and gate.http1_until <= now then
-    return {url, claim, due, 0, '0', 0, 0, '0'}
-  end
-  return {url, claim, due, alone and 1 or 0, text(gate.served_at), gate.identity_until > now and 1 or 0,
-          gate.http1_until > now and 1 or 0, text(gate.storm or 0)}
-end
-
 -- The next possible start of a feed that was due by due_by and waits for its host. Skips lines without such feeds, up
 -- to a limit: other workers serve them. For a host with a quota (HTTP H10) it waits at most one lease in all, because a
 -- quota could take hours.
@@ -80,20 +73,13 @@ end
 
 local mine = redis.call('HMGET', my_key, 'request', 'batch', 'alone_url', 'alone_claim')
 if mine[1] == request then
-  local claims = {}
-  -- batch: {url, claim, due, url, claim, due, …}
-  local batch, deferred, refused, quarantined, handed_out_at = unpack(cmsgpack.unpack(mine[2]))
+  local claims, unusual, deferred, refused, quarantined, handed_out_at = unpack(cmsgpack.unpack(mine[2]))
   -- The store was unavailable in between, and other workers may have passed the gates.
-  if usual_spacing > 0 and now - (handed_out_at or now) > 100 then
-    for i = 1, #batch, 3 do give_back(batch[i], batch[i + 1], nil, now) end
-    batch = {}
+  if usual_spacing > 0 and now - handed_out_at > 100 then
+    for i = 1, #claims, 4 do give_back(claims[i], claims[i + 1], nil, now) end
+    claims, unusual = {}, {}
   end
-  for i = 1, #batch, 3 do
-    local is = redis.call('HMGET', state_key(batch[i]), 'fetch_url', 'alone')
-    claims[#claims + 1] = handed_out(batch[i], batch[i + 1], batch[i + 2], is[2],
-                                     limits_of(server_of(is[1] or batch[i])).gate)
-  end
-  return {text(now), next_due(), 0, claims, deferred, refused, quarantined, next_awaited()}
+  return {text(now), next_due(), 0, claims, unusual, deferred, refused, quarantined, next_awaited()}
 end
 -- Whether this process is refreshing a feed that has killed a worker (SECURITY Q2).
 local alone = process_key == my_key and {mine[3], mine[4]} or
@@ -107,7 +93,7 @@ for _, url in ipairs(redis.call('ZRANGE', schedule_key, '+inf', '(' .. text(now 
   redis.call('ZADD', schedule_key, 'XX', text(now + day_ms), url)
 end
 
-local claims, deferred, refused, quarantined, batch = {}, {}, {}, {}, {}
+local claims, handed_out, unusual, deferred, refused, quarantined = {}, 0, {}, {}, {}, {}
 
 local function put_off(url, line, at, code, from, ...)
   schedule_at(url, at, line)
@@ -172,7 +158,8 @@ end
 -- Hands out a claim: writes it to the store and adds it to the reply. `suspect`: no other suspect of this process runs
 -- at the same time (SECURITY Q2).
 local function hand_out(url, line, due, is, strikes, suspect, limits, asker)
-  local claim = worker .. ':' .. request .. '-' .. text(#claims + 1)
+  handed_out = handed_out + 1
+  local gate, claim = limits.gate, worker .. ':' .. request .. '-' .. handed_out
   local was_due, times = text(tonumber(is.held) or due), strikes == 0 and '1' or text(strikes + 1)
   if line or is.line then
     schedule_at(url, lease_end, line or is.line)
@@ -191,10 +178,13 @@ local function hand_out(url, line, due, is, strikes, suspect, limits, asker)
     redis.call('HSET', process_key, 'alone_url', url, 'alone_claim', claim)
     redis.call('PEXPIRE', process_key, text(lease))
   end
-  take_slot(limits.gate, claim, now, lease_end, asker, gap_of(limits.gate, limits.spacing))
-  claims[#claims + 1] = handed_out(url, claim, was_due, suspect, limits.gate)
-  local count = #batch
-  batch[count + 1], batch[count + 2], batch[count + 3] = url, claim, was_due
+  take_slot(gate, claim, now, lease_end, asker, gap_of(gate, limits.spacing))
+  local i = 4 * handed_out
+  claims[i - 3], claims[i - 2], claims[i - 1], claims[i] = url, claim, was_due, text(gate.served_at)
+  if suspect or gate.identity_until > now or gate.http1_until > now or gate.storm then
+    unusual[#unusual + 1] = {handed_out, suspect and 1 or 0, gate.identity_until > now and 1 or 0,
+                             gate.http1_until > now and 1 or 0, text(gate.storm or 0)}
+  end
 end
 
 -- HTTP P12: all workers share one budget for overdue feeds, with bursts of up to a quarter of a second. Feeds that are
@@ -220,7 +210,7 @@ end
 -- gate is closed.
 local in_turn = 0
 local function look_at(url, due, line, named)
-  local is = read_feed(url)
+  local is = read_feed(url, 'won')
   if not is then  -- not a hash: one feed's broken key must not stop the others
     if line then redis.call('ZREM', line_key(line), url) end
     redis.call('ZADD', schedule_key, text(now + day_ms), url)
@@ -290,7 +280,7 @@ end
 -- the line is empty, as in look_at().
 local looked_at, scan = 0, due_by and 5000 or 500
 local function serve_line(line)
-  while #claims < max and looked_at < scan do
+  while handed_out < max and looked_at < scan do
     local first = redis.pcall('ZRANGE', line_key(line), 0, 0, 'WITHSCORES')
     if not first[2] then
       settle_line(gates[line] or read_host(line, now))
@@ -329,7 +319,7 @@ end
 local stay, from, read_all = 0, '-inf', #ARGV > 9 and not due_by
 if read_all then lines_left = nil end
 local function next_page()
-  local size = math.min(scan - looked_at, max - #claims + 16)
+  local size = math.min(scan - looked_at, math.max(max - handed_out + 1, 16))
   candidates = {}
   write_leases()
   if read_all or size <= 0 then return false end
@@ -347,7 +337,7 @@ end
 if not may_take_overdue() then leave_overdue() end
 local i = 0
 local line, may_start = next_line()
-while #claims < max do
+while handed_out < max do
   if i >= #candidates and next_page() then i, named = 0, 0 end
   local next_one = candidates[i + 1]
   if line and not (next_one and (i < named or next_one[2] < may_start)) then
@@ -376,11 +366,12 @@ for _, gate in ipairs(gates_read) do
   if gate.joined then settle_line(gate, gate.joined) end
 end
 -- Only workers with a due_by wait for deferred feeds.
-if #batch + #refused + #quarantined > 0 or (due_by and #deferred > 0) then
+if #claims + #refused + #quarantined > 0 or (due_by and #deferred > 0) then
   redis.call('HSET', my_key, 'request', request, 'batch',
-             cmsgpack.pack({batch, due_by and deferred or {}, refused, quarantined, now}))
+             cmsgpack.pack({claims, unusual, due_by and deferred or {}, refused, quarantined, now}))
   redis.call('PEXPIRE', my_key, text(lease))
 end
 if spent then redis.call('HSET', meta_key, 'overdue_until', string.format('%.3f', spent_until)) end
 local exhausted = read_all and i >= #candidates and not line and looked_at < scan
-return {text(now), next_due(left_behind), exhausted and 1 or 0, claims, deferred, refused, quarantined, next_awaited()}
+return {text(now), next_due(left_behind), exhausted and 1 or 0, claims, unusual, deferred, refused, quarantined,
+        next_awaited()}

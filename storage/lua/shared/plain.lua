@@ -3,9 +3,9 @@
 -- not there takes a scan of the whole hash. Commits set it; a script that writes one of these fields or states removes
 -- it. Without it everything is read, so feeds that an earlier build has stored get it with their next commit.
 
--- Returns {plain, claim, won}; nil if the feed's state is not a hash.
-local function read_feed(url)
-  local fields = redis.pcall('HMGET', state_key(url), 'plain', 'claim', 'won')
+-- Returns {plain, claim, won}, `won` only if it is asked for; nil if the feed's state is not a hash.
+local function read_feed(url, ...)
+  local fields = redis.pcall('HMGET', state_key(url), 'plain', 'claim', ...)
   return not fields.err and {plain = fields[1], claim = fields[2] or nil, won = fields[3] or nil} or nil
 end
 
