@@ -8,6 +8,7 @@
 #include "worker/admin/status.hpp"
 #include "worker/base/json_text.hpp"
 #include "worker/base/terminal.hpp"
+#include "worker/base/units.hpp"
 #include "worker/egress/web_url.hpp"
 #include "worker/listener/request_head.hpp"
 #include "worker/observe/store_health.hpp"
