@@ -34,12 +34,12 @@ class StoreTest : public testing::Test {
   std::string redis(const std::vector<std::string>& words) { return redis_command(server, words); }
 
   /// What the store keeps of its posts' digests (packed_mark()), by entry.
-  std::map<std::string, std::string> digests(const std::string& url = feed_url) {
-    return packed_digests(redis({"GET", "state:items:" + url}));
+  std::map<std::string, std::string> digests(const std::string& of = feed_url) {
+    return packed_digests(redis({"GET", "state:items:" + of}));
   }
 
-  void add(const std::string& url = feed_url) {
-    ASSERT_TRUE(Feeds(store).add(std::vector{NewFeed{.feed_url = url, .after = {}, .settings = "", .title = ""}}));
+  void add(const std::string& of = feed_url) {
+    ASSERT_TRUE(Feeds(store).add(std::vector{NewFeed{.feed_url = of, .after = {}, .settings = "", .title = ""}}));
   }
 
   ClaimBatch claim(const std::string& worker = worker_a, std::size_t max = 10,
@@ -62,15 +62,15 @@ class StoreTest : public testing::Test {
     return batch.claims.empty() ? Claim() : batch.claims[0];
   }
 
-  Claim claim_of(const std::string& url) {
+  Claim claim_of(const std::string& feed) {
     ClaimRequest request;
     request.worker = worker_a;
     request.request = ++requests;
-    request.only = {url};
+    request.only = {feed};
     request.max = 1;
     request.host = {64, Milliseconds(0)};
     const auto batch = Ingest(store).claim(request);
-    EXPECT_TRUE(batch && batch->claims.size() == 1) << url;
+    EXPECT_TRUE(batch && batch->claims.size() == 1) << feed;
     return batch && batch->claims.size() == 1 ? batch->claims[0] : Claim();
   }
 
@@ -79,7 +79,7 @@ class StoreTest : public testing::Test {
     const auto feeds = Feeds(store).urls_after("", 10'000);
     ASSERT_TRUE(feeds);
     std::vector<std::string> words{"ZADD", "schedule", "XX"};
-    for (const std::string& url : *feeds) words.insert(words.end(), {"1", url});
+    for (const std::string& feed : *feeds) words.insert(words.end(), {"1", feed});
     redis(words);
     redis({"ZUNIONSTORE", "lines", "1", "lines", "WEIGHTS", "0"});  // for the feeds in lines
   }
