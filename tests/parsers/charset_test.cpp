@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/support/sanitized.hpp"
+
 namespace feedmill::charset_test {
 namespace {
 
@@ -178,7 +180,7 @@ TEST(Charset, MakesAtMostThreeBytesOfOne) {
   for (const std::string name :
        {"TSCII", "TCVN", "Shift_JISX0213", "EUC-JISX0213", "Big5-HKSCS", "IBM037", "ARMSCII-8", "GEORGIAN-PS", "RK1048",
         "VISCII", "UTF-16BE", "ISO-2022-JP-3", "JOHAB", "MACINTOSH"}) {
-    for (int byte = 0; byte < 256; ++byte) {
+    for (int byte = 0; byte < 256; byte += test::is_sanitized ? 7 : 1) {
       const std::string body(20'000, static_cast<char>(byte));
       const std::size_t size = decode_document(body, "text/xml; charset=" + name).text.size();
       ASSERT_LE(size, 3 * body.size() + 16'384) << name << " " << byte;

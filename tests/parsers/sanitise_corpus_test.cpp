@@ -10,6 +10,8 @@
 #include "parsers/markup/sanitise.hpp"
 #include "parsers/text/charset.hpp"
 #include "parsers/text/entities.hpp"
+#include "tests/support/counts.hpp"
+#include "tests/support/sanitized.hpp"
 
 namespace feedmill::sanitise_corpus_test {
 namespace {
@@ -42,11 +44,17 @@ std::size_t expect_idempotent(const std::string& markup, const std::filesystem::
   return kept;
 }
 
-// Checks feeds as markup, and the markup that is escaped in them.
-std::size_t expect_all_idempotent(const std::filesystem::path& folder) {
+/// A sanitizer makes these tests ten times slower: in a normal run they take one case in so many.
+int stride() {
+  return test::is_sanitized ? test::tries(10, 1, 1) : 1;
+}
+
+// Checks feeds as markup, and the markup that is escaped in them: of one document in `every`.
+std::size_t expect_all_idempotent(const std::filesystem::path& folder, int every = 1) {
   std::size_t kept = 0;
+  int number = 0;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
-    if (!entry.is_regular_file()) continue;
+    if (!entry.is_regular_file() || number++ % every != 0) continue;
     const std::string text = decode_document(read_file(entry.path()), "").text;
     kept += expect_idempotent(text, entry.path());
     kept += expect_idempotent(decode_references(text), entry.path());
@@ -61,7 +69,7 @@ TEST(SanitiseCorpus, IsIdempotentOverTheDocumentsOfTheTests) {
 TEST(SanitiseCorpus, IsIdempotentOverRealDocuments) {
   const std::filesystem::path real = FEEDMILL_REAL_DOCUMENTS;
   if (!std::filesystem::is_directory(real)) GTEST_SKIP() << real << " is not here";
-  EXPECT_GT(expect_all_idempotent(real), 10'000'000U);
+  EXPECT_GT(expect_all_idempotent(real, stride()), stride() == 1 ? 10'000'000U : 100'000U);
 }
 
 // Markup with known visible words: a browser shows them in this order, except those in elements of SECURITY S1.
@@ -136,7 +144,7 @@ std::vector<std::string> words_of(const std::string& clean) {
 }
 
 TEST(SanitiseCorpus, KeepsAllTextThatIsNotDroppedOnPurpose) {  // SECURITY S1
-  for (std::uint64_t seed = 0; seed < 3000; ++seed) {
+  for (std::uint64_t seed = 0; seed < 3000; seed += static_cast<unsigned>(stride())) {
     const WordyMarkup wordy = wordy_markup(seed);
     for (const bool xhtml : {false, true}) {
       SanitiseOptions options;
