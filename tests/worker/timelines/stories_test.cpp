@@ -167,7 +167,7 @@ TEST_F(StoryDelivery, EachIsReportedOnceHoweverOftenDeliveryDies) {
     for (const std::string& feed : {site, planet}) {
       const std::string n = std::to_string(round);
       publish(feed, {post_to("g" + n, "https://site.example/" + n, "Fog until noon"),
-                    post_to("h" + n, feed + "/" + n, "Fog until noon")});
+                     post_to("h" + n, feed + "/" + n, "Fog until noon")});
     }
     const pid_t child = fork();
     ASSERT_GE(child, 0);
