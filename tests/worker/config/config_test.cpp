@@ -415,7 +415,7 @@ TEST_F(ConfigTest, ReadsVariablesByTheirKeys) {
   env("SCHEDULE_FLOOR", "12min");
   env("FLOOR", "12min");
   EXPECT_THAT(problems(),
-              UnorderedElementsAre(HasSubstr("unset FEEDMILL_SCHEDULE_FLOOR or FEEDMILL_SCHEDULE_FLOOR_FILE"),
+              UnorderedElementsAre(HasSubstr("unset FEEDMILL_SCHEDULE_FLOOR_FILE or FEEDMILL_SCHEDULE_FLOOR"),
                                    HasSubstr("did you mean FEEDMILL_SCHEDULE_FLOOR?")));
 }
 

@@ -122,7 +122,7 @@ Callback callbacks[] = {
     {"DnsChannel::on_hosts_file", "10DnsChannel13on_hosts_file"},
     {"DnsChannel::on_v6", "10DnsChannel5on_v6"},
     {"DnsChannel::on_v4", "10DnsChannel5on_v4"},
-    {"Resolver::on_answer", "8Resolver4Impl9on_answer"},
+    {"Resolver::on_answer", "8Resolver9on_answer"},
     {"TlsSessions::on_new_session", "11TlsSessions5Hooks14on_new_session"},
     {"TlsSessions::on_progress", "11TlsSessions5Hooks11on_progress"},
 };
