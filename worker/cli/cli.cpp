@@ -59,8 +59,9 @@ class Tree {
   const CommandNode& tree() const { return tree_; }
 
   boost::system::result<CommandLine, NoCommand> read(std::vector<std::string> arguments) {
-    if (std::string wrong = misnamed_verb(tree_, arguments); !wrong.empty())
-      return NoCommand{exits::usage, std::move(wrong), false};
+    std::string wrong = dashed_word(tree_, arguments);
+    if (wrong.empty()) wrong = misnamed_verb(tree_, arguments);
+    if (!wrong.empty()) return NoCommand{exits::usage, std::move(wrong), false};
     std::reverse(arguments.begin(), arguments.end());  // CLI11 takes them from the back
     try {
       root_.parse(arguments);
@@ -72,6 +73,7 @@ class Tree {
       return NoCommand{exits::usage, verb_name() + error.what() + hint(), false};
     }
     if (version_) choose("version");
+    if (chosen_ == nullptr && verbose_) return NoCommand{exits::usage, "no verb; -V shows the version" + hint(), false};
     if (chosen_ == nullptr) return NoCommand{exits::usage, help(), true};
     if (std::string unused = unused_option(); !unused.empty()) return NoCommand{exits::usage, unused + hint(), false};
     if (quiet_ && verbose_) return NoCommand{exits::usage, "-q and -v exclude each other", false};

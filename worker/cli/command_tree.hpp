@@ -93,6 +93,10 @@ std::string completion_script(const CommandNode& tree, std::string_view shell);
 /// values and flags are the parser's concern.
 std::string misnamed_verb(const CommandNode& tree, std::span<const std::string> arguments);
 
+/// The error for the first argument that is a word after one dash, "-create-admin"; "" if there is none. CLI11 would
+/// read its letters as flags: -healthcheck would show help and exit with 0.
+std::string dashed_word(const CommandNode& tree, std::span<const std::string> arguments);
+
 /// The error for a flag that neither the verb at `path` nor the program has. `path`: "entry put"; "" without a verb.
 std::string unknown_flag(const CommandNode& tree, std::string_view path, std::string_view flag);
 

@@ -41,7 +41,7 @@ inline constexpr VerbGuesses verb_guesses[] = {
     {"resume", "enable unpause unmute unmask continue unfreeze"},
     {"move", "mv redirect relocate url"},
     {"remove", "rm delete del uninstall drop purge erase"},
-    {"export", "opml save"},
+    {"export", "opml"},
     {"login", "logins auth credential credentials password secret"},
     // Posts
     {"entries", "posts post items articles news history"},
@@ -50,7 +50,7 @@ inline constexpr VerbGuesses verb_guesses[] = {
     {"expire", "trim prune"},
     {"tail", "events event follow watch monitor stream listen"},
     // Users
-    {"channel", "channels category categories folder folders tag tags group groups"},
+    {"channel", "channels category categories folder folders tag tags group groups label labels"},
     {"channel order", "sort move reorder"},
     {"channel feeds", "show edit set update change"},
     {"channel timeline", "show posts entries items", "inbox timelines unread"},
@@ -87,7 +87,7 @@ inline constexpr VerbGuesses verb_guesses[] = {
     {"verify", "fsck repair fix integrity"},
     {"where", "locate which partition"},
     {"store", "database db"},
-    {"store export", "backup dump save snapshot", "backup dump snapshot"},
+    {"store export", "backup dump save snapshot", "backup dump save snapshot"},
     {"store import", "restore load", "restore"},
     {"config", "configuration settings conf cfg options"},
     {"config check", "test validate lint verify", "validate"},
@@ -185,7 +185,7 @@ inline constexpr AnsweredGuesses answered_guesses[] = {
      "reloads the configuration without a restart"},
     {"", "reload apply",
      "a worker reloads its configuration at SIGHUP (systemctl reload feedmill); to fetch feeds again, use feedmill "
-     "refresh [URL...]"},
+     "refresh [URL...]; to add the feeds of a list, use feedmill import FILE"},
     {"", "logs log journal",
      "a worker logs to stderr (journalctl -u feedmill); to print events, use feedmill tail; to list notices for "
      "operators, use feedmill notices"},
@@ -202,8 +202,9 @@ inline constexpr AnsweredGuesses answered_guesses[] = {
     {"", "read",
      "to list the posts of a feed, use feedmill entries URL; to mark entries read, use feedmill channel read CHANNEL "
      "ID...; to mark notices read, use feedmill notify read USER ID..."},
-    {"", "search find",
-     "to list feeds, use feedmill list; to list the feeds of a web page, use feedmill discover URL; to be notified of "
+    {"", "search find grep query",
+     "stored posts are not indexed by their words; to list feeds, use feedmill list; to list the feeds of a web page, "
+     "use feedmill discover URL; to be notified of "
      "new posts with certain words, use feedmill notify rules USER --words WORDS"},
     {"", "subscribe", "use feedmill add URL...; for a user, feedmill add URL... --channel USER/NAME"},
     {"", "failed failing broken", "use feedmill list --state failing"},
@@ -222,8 +223,11 @@ inline constexpr AnsweredGuesses answered_guesses[] = {
     {"", "ID", "for one post, use feedmill entry ID"},
     {"", "CHANNEL", "expected no channel; the verbs for channels are in feedmill channel -h"},
     {"", "FILE", "to add the feeds of a list, use feedmill import FILE"},
-    {"", "users user",
-     "users are the first part of their channels' names: use feedmill channel list --user USER, and feedmill channel "
+    {"", "star stars starred bookmark bookmarks favorite favourite",
+     "feedmill keeps read marks only; keep the ids of chosen posts in a store of your own"},
+    {"", "users user admin account accounts whoami",
+     "users have no accounts; they are the first part of their channels' names: use feedmill channel list --user USER, "
+     "and feedmill channel "
      "add USER/NAME"},
     {"", "token tokens api-token api-key api-keys apikey key keys",
      "a token of the API is a row [api.token.\"NAME\"] of the configuration, or FEEDMILL_API_TOKEN_NAME; feedmill "
@@ -255,7 +259,7 @@ inline constexpr AnsweredGuesses answered_guesses[] = {
      "ID"},
     {"topic", "rotate renew regenerate reset",
      "use feedmill topic remove, then feedmill topic add: it gets another address"},
-    {"entry", "show get view cat display", "use feedmill entry ID"},
+    {"entry", "show get view cat display", "use feedmill entry ID; for the posts of a feed, use feedmill entries URL"},
     {"entry", "list ls find search", "use feedmill entries URL for the entries of a feed"},
     {"entry", "read unread mark mark-read seen",
      "use feedmill channel read CHANNEL ID, or feedmill channel unread CHANNEL ID"},

@@ -237,23 +237,20 @@ std::string misfit(const VerbPlace& place, std::size_t index, const std::string&
   return answer.empty() ? std::string() : fmt::format("{}: {}", start, answer);
 }
 
-/// The error for `words`, which begin with an unknown verb of `group`.
-std::string unknown_verb(const CommandNode& tree, const VerbPlace& group, const std::vector<std::string>& words) {
-  const std::string word = lower(words.front());
-  std::string start = fmt::format("unknown verb \"{}\"", visible(words.front()));
-  if (!group.path.empty()) start = group.path + ": " + start;
-  const std::string next = words.size() > 1 ? lower(words[1]) : std::string();
+/// What the lower-case words `word` and `next` mean for `group`, "use feedmill …"; "" if nothing is known of them.
+std::string known_meaning(const CommandNode& tree, const VerbPlace& group, const std::string& word,
+                          const std::string& next) {
   std::string_view answer;
   if (group.path.empty()) answer = answer_below(tree, word, next);
   if (group.path.empty() && answer.empty()) answer = answer_below(tree, next, word);
   if (answer.empty()) answer = answer_to(group.path, word);
-  if (!answer.empty()) return fmt::format("{}: {}", start, answer);
+  if (!answer.empty()) return std::string(answer);
   VerbPlaces found;
   if (group.path.empty()) {
     found = meant_by(tree, word, next);
     if (found.empty()) found = meant_by(tree, next, word);
     if (found.empty()) answer = answer_to("", next);
-    if (!answer.empty()) return fmt::format("{}: {}", start, answer);
+    if (!answer.empty()) return std::string(answer);
     if (found.empty()) found = meant(tree, word);
     const auto takes_no_url = [](const VerbPlace& one) {
       return one.node->arguments.empty() || one.node->arguments.front().name != "URL";
@@ -265,7 +262,24 @@ std::string unknown_verb(const CommandNode& tree, const VerbPlace& group, const 
     if (found.empty() && verb_named(tree, word) != nullptr && !verb_named(tree, word)->changes)
       found.push_back(place_of(tree, word));
   }
-  if (!found.empty()) return fmt::format("{}: {}", start, recommended(found));
+  return found.empty() ? std::string() : recommended(found);
+}
+
+/// What words joined by dashes mean for `group`, as "refresh-feeds" does: by their first and last word.
+std::string meaning_of_dashed(const CommandNode& tree, const VerbPlace& group, const std::string& words) {
+  const std::size_t first = words.find('-'), last = words.rfind('-');
+  return first == std::string::npos ? known_meaning(tree, group, words, "")
+                                    : known_meaning(tree, group, words.substr(0, first), words.substr(last + 1));
+}
+
+/// The error for `words`, which begin with an unknown verb of `group`.
+std::string unknown_verb(const CommandNode& tree, const VerbPlace& group, const std::vector<std::string>& words) {
+  const std::string word = lower(words.front());
+  std::string start = fmt::format("unknown verb \"{}\"", visible(words.front()));
+  if (!group.path.empty()) start = group.path + ": " + start;
+  std::string meaning = known_meaning(tree, group, word, words.size() > 1 ? lower(words[1]) : std::string());
+  if (meaning.empty()) meaning = meaning_of_dashed(tree, group, word);
+  if (!meaning.empty()) return fmt::format("{}: {}", start, meaning);
   std::vector<KnownName> names;
   std::string all;
   for (const CommandNode& verb : group.node->verbs) {
@@ -273,7 +287,7 @@ std::string unknown_verb(const CommandNode& tree, const VerbPlace& group, const 
     all += " " + verb.name;
   }
   std::string likely = did_you_mean(word, names);
-  if (likely.empty()) answer = answer_to(group.path, shape_of(word));
+  const std::string_view answer = likely.empty() ? answer_to(group.path, shape_of(word)) : "";
   if (!answer.empty()) return fmt::format("{}: {}", start, answer);
   if (likely.empty() && !group.path.empty()) likely = "; verbs:" + all;
   return fmt::format("{}{} (see feedmill {}{}-h)", start, likely, group.path, group.path.empty() ? "" : " ");
@@ -319,6 +333,12 @@ std::string of_option(std::string_view flag) {
   return {};
 }
 
+/// Whether `typed` is a word after one dash, as some programs write their flags: "-create-admin".
+bool is_dashed_word(std::string_view typed) {
+  return typed.size() > 2 && typed[0] == '-' && typed[1] != '-' &&
+         std::ranges::all_of(typed, [](char c) { return c == '-' || is_alpha(c); });
+}
+
 }  // namespace
 
 std::string misnamed_verb(const CommandNode& tree, std::span<const std::string> arguments) {
@@ -344,10 +364,24 @@ std::string misnamed_verb(const CommandNode& tree, std::span<const std::string> 
   return wrong;
 }
 
+std::string dashed_word(const CommandNode& tree, std::span<const std::string> arguments) {
+  VerbPlace place{"", &tree};
+  for (const std::string& argument : arguments) {
+    if (argument == "--") break;
+    if (const CommandNode* const verb = verb_named(*place.node, argument)) place = place.below(*verb);
+    if (is_dashed_word(argument) && argument.find_first_not_of("hqvV", 1) != std::string::npos)
+      return unknown_flag(tree, place.path, argument);
+  }
+  return {};
+}
+
 std::string unknown_flag(const CommandNode& tree, std::string_view path, std::string_view typed) {
-  const std::string flag(typed.starts_with("--") ? typed.substr(0, typed.find('=')) : typed.substr(0, 2));
+  std::string flag(typed.starts_with("--") ? typed.substr(0, typed.find('=')) : typed.substr(0, 2));
   const VerbPlace root{"", &tree}, place = place_of(tree, path);
-  const std::string start = fmt::format("{}{}unknown flag {}", path, path.empty() ? "" : ": ", visible(flag));
+  const bool is_word = is_dashed_word(typed);
+  const std::string start =
+      fmt::format("{}{}unknown flag {}", path, path.empty() ? "" : ": ", visible(is_word ? typed : flag));
+  if (is_word) flag = fmt::format("-{}", typed);
   if (const std::string_view answer = answer_to(path, flag); !answer.empty())
     return fmt::format("{}; {}", start, answer);
   const std::string hint = fmt::format(" (see feedmill {}{}-h)", path, path.empty() ? "" : " ");
@@ -363,6 +397,8 @@ std::string unknown_flag(const CommandNode& tree, std::string_view path, std::st
   }
   if (!flag.starts_with("--")) return start + hint;
   if (const std::string option = of_option(flag); !option.empty()) return start + option + hint;
+  const std::string meaning = path.empty() ? meaning_of_dashed(tree, root, lower(flag.substr(2))) : "";
+  if (!meaning.empty()) return fmt::format("{}: {}", start, meaning);
   return start + did_you_mean(std::string_view(flag).substr(2), names, "--") + hint;
 }
 

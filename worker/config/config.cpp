@@ -8,6 +8,7 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <toml++/toml.h>
 #include <unistd.h>
 
@@ -44,13 +45,6 @@ std::vector<std::string> spellings(const Option& option) {
   if (option.secret != nullptr) names.push_back(secret_variable_of(option));
   for (std::size_t i = 0, plain = names.size(); i < plain; ++i) names.push_back(names[i] + std::string(from_file));
   return names;
-}
-
-/// Matches a variable such as FEEDMILL_KEEP or FEEDMILL_RETENTION_KEEP to --keep, and FEEDMILL_FLOOR to schedule.floor.
-bool is_guess_for(std::string_view name, const Option& option) {
-  const std::string_view flag = option.flag, key = option.key;
-  return (flag.starts_with("--") && name.ends_with("_" + variable_part(flag.substr(2)))) ||
-         name.substr(env_prefix.size()) == variable_part(key.substr(key.find('.') + 1));
 }
 
 const Option* find_variable(std::string_view name) {
@@ -136,6 +130,8 @@ class Reader {
     for (NamedProblem& problem : finish_named(config_, [this](const fs::path& file) { return secret_in(file); })) {
       problems_.push_back({problem.key, "", config_.origins[problem.key], std::move(problem.remedy)});
     }
+    if (config_.redis.url.empty() && sources_.environment.contains("REDIS_URL"))
+      config_.warnings.push_back("REDIS_URL is not read; to use that server, set FEEDMILL_REDIS_URL");
     check_together();
     if (problems_.empty() && running_ != nullptr) {
       keep_what_needs_a_restart();
@@ -206,10 +202,10 @@ class Reader {
         } else {
           problems_.push_back({key, "", where, "write " + std::string(option->unit)});
         }
-      } else if (node.is_table() && leads_somewhere(key)) {
+      } else if (node.is_table() && (leads_somewhere(key) || !node.as_table()->empty())) {
         read_table(*node.as_table(), key, origin);
       } else {
-        add_unknown(key, "", where, keys());
+        add_unknown_key(key, "", where);
       }
     }
   }
@@ -273,32 +269,31 @@ class Reader {
     return std::nullopt;
   }
 
-  void add_unknown(const std::string& name, const std::string& value, const std::string& origin,
+  /// `guess`: what the name probably means, "" if nothing is known of it.
+  void add_unknown(const std::string& name, const std::string& value, const std::string& origin, std::string guess,
                    std::span<const std::string_view> names) {
-    const auto near = nearest_name(name, names);
+    if (guess.empty()) guess = nearest_name(name, names);
     problems_.push_back({name, value, origin,
-                         near.empty() ? "no such option; `feedmill config show` lists them all"
-                                      : "no such option; did you mean " + std::string(near) + "?"});
+                         guess.empty() ? "no such option; `feedmill config show` lists them all"
+                                       : "no such option; did you mean " + guess + "?"});
   }
-
-  static std::vector<std::string_view> keys() {
+  void add_unknown_key(const std::string& key, const std::string& value, const std::string& origin) {
+    const auto likely = guessed_options(key);
     std::vector<std::string_view> keys;
     for (const Option& option : option_table()) keys.push_back(option.key);
-    return keys;
+    add_unknown(key, value, origin, fmt::format("{}", fmt::join(likely, " or ")), keys);
   }
 
   void add_unknown_variable(const std::string& name) {
-    std::vector<std::string> variables;
+    std::vector<std::string> variables, likely;
     for (const Option& option : option_table()) {
-      const std::string variable = variable_of(option);
-      if (is_guess_for(name, option)) {
-        problems_.push_back({name, "", "environment", "no such option; did you mean " + variable + "?"});
-        return;
-      }
-      variables.push_back(variable);
+      variables.push_back(variable_of(option));
       if (option.secret != nullptr) variables.push_back(secret_variable_of(option));
     }
-    add_unknown(name, "", "environment", std::vector<std::string_view>(variables.begin(), variables.end()));
+    for (const std::string_view key : guessed_options(name.substr(env_prefix.size())))
+      likely.push_back(variable_of(*find_option(key)));
+    add_unknown(name, "", "environment", fmt::format("{}", fmt::join(likely, " or ")),
+                std::vector<std::string_view>(variables.begin(), variables.end()));
   }
 
   void read_environment() {
@@ -387,7 +382,7 @@ class Reader {
                                      "the URL into the configuration file or the environment");
         }
       } else {
-        add_unknown(key, text, "flag", keys());
+        add_unknown_key(key, text, "flag");
       }
     }
   }
@@ -577,7 +572,7 @@ std::size_t typing_errors(std::string_view a, std::string_view b) {
 
 std::string_view nearest_name(std::string_view name, std::span<const std::string_view> names) {
   std::string_view nearest;
-  std::size_t least = std::max<std::size_t>(2, name.size() / 3) + 1;
+  std::size_t least = std::max<std::size_t>(2, name.size() / 6) + 1;
   for (const auto candidate : names) {
     const bool is_start = name.size() > 3 && candidate.starts_with(name);
     const std::size_t errors = is_start ? 1 : typing_errors(name, candidate);

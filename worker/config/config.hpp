@@ -277,6 +277,10 @@ inline constexpr std::size_t feeds_without_contact = 1000;
 /// All options, in the order of the manual. Constant for the program's lifetime.
 std::span<const Option> option_table();
 
+/// Keys of the options probably meant by a name that no option has: one known from another program, or an option's with
+/// a part left out. `name`: "fetch.timeout", or a variable without FEEDMILL_, "FLOOR". Best first.
+std::vector<std::string_view> guessed_options(std::string_view name);
+
 /// Sources of configuration in addition to the defaults, in order of increasing precedence.
 struct ConfigSources {
   std::filesystem::path file;                                   ///< --config; "" = search (see config_file)

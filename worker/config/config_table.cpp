@@ -1,6 +1,9 @@
 // The table of options and the checks of their values.
 #include <algorithm>
+#include <string>
+#include <vector>
 
+#include "parsers/text/strings.hpp"
 #include "storage/redis/redis_address.hpp"
 #include "worker/base/redact.hpp"
 #include "worker/config/config.hpp"
@@ -357,10 +360,82 @@ const Option all_options[] = {
      "directory for the first 64KiB of documents that triggered a bug, one per feed; empty: none",
      at<&Config::debug, &Config::Debug::keep_poison>, nullptr, on_restart, per_worker},
 };
+
+/// What other programs call an option; separated by spaces.
+struct OptionGuesses {
+  std::string_view keys, words;
+};
+
+constexpr OptionGuesses option_guesses[] = {
+    {"redis.url",
+     "redis redis_uri redis_host redis_addr redis_address redis_server redis_dsn store_url store_redis_url "
+     "database_url "
+     "db_url broker_url"},
+    {"fetch.wall fetch.connect",
+     "timeout fetch_timeout http_timeout http_client_timeout client_timeout request_timeout fetcher_timeout "
+     "download_timeout"},
+    {"worker.lanes host.concurrency",
+     "concurrency max_concurrency fetch_concurrency worker_concurrency pool_size worker_pool_size max_connections "
+     "parallel jobs workers worker_count fetcher_concurrency concurrent_requests"},
+    {"fetch.contact", "user_agent useragent agent http_user_agent http_client_user_agent fetch_user_agent email"},
+    {"fetch.proxy", "http_proxy https_proxy proxy proxy_url http_client_proxy http_client_proxy_url fetch_http_proxy"},
+    {"fetch.max_body",
+     "max_size max_body_size http_client_max_body_size fetch_max_size max_document_size max_response_size"},
+    {"egress.allow", "allow_private allow_local allow_localhost fetch_allow_private allow_private_networks"},
+    {"schedule.floor schedule.ceiling",
+     "interval poll_interval polling_interval polling_frequency refresh_interval fetch_interval update_interval "
+     "min_interval schedule_interval scheduler_interval schedule_min_interval scheduler_min_interval frequency "
+     "polling_scheduler scheduler_round_robin_min_interval schedule_default_interval default_interval"},
+    {"retention.entries",
+     "max_entries max_items max_posts entries_limit store_max_entries keep_entries feed_max_items"},
+    {"retention.age",
+     "max_age max_days retention_days cleanup_archive_read_days cleanup_archive_unread_days archive_days"},
+    {"admin.listen",
+     "port host bind bind_address address listen listen_addr listen_address http_listen http_port http_addr "
+     "server_port "
+     "server_host server_listen metrics metrics_enabled metrics_collector metrics_listen metrics_port metrics_addr "
+     "prometheus prometheus_port health_port"},
+    {"api.listen", "api api_port api_address api_addr api_bind api_enabled"},
+    {"log.level", "loglevel logging_level verbosity debug log_debug verbose logging"},
+    {"log.format", "logging_format log_json json_logs"},
+    {"push_out.public_url", "base_url public_url root_url external_url"},
+    {"store.data_dir", "data data_directory data_path storage_path storage_dir db_path"},
+};
+
+/// A key or variable in one notation: "fetch_timeout".
+std::string in_one_notation(std::string_view name) {
+  std::string plain = lower(name);
+  std::ranges::replace_if(
+      plain, [](char c) { return c == '.' || c == '-'; }, '_');
+  return plain;
+}
+
 }  // namespace
 
 std::span<const Option> option_table() {
   return all_options;
+}
+
+std::vector<std::string_view> guessed_options(std::string_view name) {
+  const std::string word = in_one_notation(name);
+  const auto split = [](std::string_view words) {
+    std::vector<std::string_view> all;
+    while (!words.empty()) all.push_back(take_until(words, ' '));
+    return all;
+  };
+  for (const OptionGuesses& row : option_guesses) {
+    const auto words = split(row.words);
+    if (std::ranges::find(words, word) != words.end()) return split(row.keys);
+  }
+  for (const Option& option : option_table()) {
+    const std::string key = in_one_notation(option.key),
+                      flag = "_" + in_one_notation(option.flag.substr(std::min<std::size_t>(2, option.flag.size())));
+    const std::string section = key.substr(0, option.key.find('.') + 1), last = key.substr(section.size());
+    const bool is_flag = flag.size() > 1 && ("_" + word).ends_with(flag);
+    const bool is_end = word.starts_with(section) && last.ends_with("_" + word.substr(section.size()));
+    if (word == last || is_flag || is_end) return {option.key};
+  }
+  return {};
 }
 
 }  // namespace feedmill

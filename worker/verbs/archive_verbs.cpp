@@ -118,9 +118,14 @@ int export_store(const OperationValues& given, std::span<const VerbContext> part
     stop_if_interrupted();
     progress.reached(done);
   };
+  const auto note_if_empty = [&](const ArchiveFigures& done) {
+    if (done.feeds == 0)
+      terminal.note("the store has no feeds; `feedmill config show --changed --origin` says which store it is");
+  };
   if (name == "-") {
     const auto done =
         or_fail(archive.write(options, [&](std::string_view line) { terminal.line(line.substr(0, line.size() - 1)); }));
+    note_if_empty(done);
     terminal.note(
         fmt::format("{}: {} feeds, {} entries, {} channels", terminal.verb(), done.feeds, done.entries, done.channels));
     return exits::done;
@@ -128,6 +133,7 @@ int export_store(const OperationValues& given, std::span<const VerbContext> part
   NewFile file(name);
   const auto done = or_fail(archive.write(options, [&](std::string_view line) { file.write(line); }));
   file.complete();
+  note_if_empty(done);
   terminal.tell(row_of("exported", done), fmt::format("exported {} feeds, {} entries, {} channels to {}", done.feeds,
                                                       done.entries, done.channels, visible(name)));
   return exits::done;

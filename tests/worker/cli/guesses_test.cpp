@@ -319,6 +319,26 @@ constexpr Guess guesses[] = {
     {"remov https://a.example/f", "remove?"},
     {"list --jsn", "--json?"},
     {"list --hots a.example", "--host?"},
+    // Words after one dash, as Miniflux has them, and words of redis-cli
+    {"-healthcheck auto", "feedmill health"},
+    {"-create-feed https://a.example/f", "feedmill add"},
+    {"-create-admin", "feedmill channel list"},
+    {"-config-dump", "feedmill config show"},
+    {"-refresh-feeds", "feedmill refresh"},
+    {"-export-user-feeds", "feedmill export"},
+    {"-migrate", "feedmill store"},
+    {"-info", "feedmill stats"},
+    {"-v", "-V"},
+    {"refresh-feeds", "feedmill refresh"},
+    {"import-opml f.opml", "feedmill import"},
+    {"export-opml", "feedmill export"},
+    {"save", "feedmill store export"},
+    {"label", "feedmill channel"},
+    {"grep hello", "--words WORDS"},
+    {"star 17", "read marks only"},
+    {"get posts", "feedmill entries"},
+    {"whoami", "feedmill channel list"},
+    {"apply -f feeds.yaml", "feedmill import"},
 };
 
 TEST(Guesses, LeadToTheRightVerbOrFlag) {

@@ -207,11 +207,34 @@ TEST_F(ConfigTest, TellsAllProblemsAtOnce) {
                   "redis.prefix " + from + ":2): no such option; did you mean redis.key_prefix?",
                   "redis.timeout = \"5\" " + from + ":3): expected a duration with its unit: 500ms 90s 15min 24h 7d",
                   "fetch.wal " + from + ":5): no such option; did you mean fetch.wall?",
-                  "nonsense " + from + ":6): no such option; `feedmill config show` lists them all",
+                  "nonsense.a " + from + ":7): no such option; `feedmill config show` lists them all",
                   "FEEDMILL_WORKER_LANE (environment): no such option; did you mean FEEDMILL_WORKER_LANES?",
                   "fetch.http2 = \"yes\" (environment FEEDMILL_FETCH_HTTP2): expected true or false",
                   "admin.listen = \"everywhere\" (flag --listen): expected address:port, such as 127.0.0.1:9810 or "
                   "[::1]:9810, or off"));
+}
+
+TEST_F(ConfigTest, AnswersNamesOfOtherPrograms) {
+  file("[fetch]\ntimeout = \"5s\"\n[poll]\ninterval = \"1h\"\n[scheduler]\nceiling = \"1d\"\n");
+  for (const char* const name : {"CONCURRENCY", "FETCH_TIMEOUT", "WEBHOOK_URL", "LISTEN_ADDR", "KEEP", "REDIS_PREFIX"})
+    env(name, "1");
+  EXPECT_THAT(problems(), UnorderedElementsAre(
+                              HasSubstr("fetch.timeout (file"), HasSubstr("poll.interval (file"),
+                              AllOf(HasSubstr("scheduler.ceiling (file"), HasSubstr("did you mean schedule.ceiling?")),
+                              HasSubstr("did you mean FEEDMILL_WORKER_LANES or FEEDMILL_HOST_CONCURRENCY?"),
+                              HasSubstr("did you mean FEEDMILL_FETCH_WALL or FEEDMILL_FETCH_CONNECT?"),
+                              "FEEDMILL_WEBHOOK_URL (environment): no such option; `feedmill config show` lists them "
+                              "all",
+                              HasSubstr("did you mean FEEDMILL_ADMIN_LISTEN?"),
+                              HasSubstr("did you mean FEEDMILL_RETENTION_ENTRIES?"),
+                              HasSubstr("did you mean FEEDMILL_REDIS_KEY_PREFIX?")));
+}
+
+TEST_F(ConfigTest, NotesAServerThatIsNotRead) {
+  sources.environment["REDIS_URL"] = "redis://elsewhere/";
+  EXPECT_THAT(load().warnings, ElementsAre(HasSubstr("set FEEDMILL_REDIS_URL")));
+  env("REDIS_URL", "redis://elsewhere/");
+  EXPECT_THAT(load().warnings, testing::IsEmpty());
 }
 
 TEST_F(ConfigTest, ReportsTheLineOfATomlError) {
