@@ -26,6 +26,7 @@ std::string attribute_key(std::string_view name) {
   return lower(name);
 }
 
+/// Drops values with bidirectional controls, which only text for people may contain.
 Media::Attributes attributes_of(const Reading& in) {
   Media::Attributes attributes;
   for (pugi::xml_attribute a = in.node.first_attribute(); a && attributes.size() < 32; a = a.next_attribute()) {
@@ -33,7 +34,7 @@ Media::Attributes attributes_of(const Reading& in) {
     if (name.starts_with("xmlns") || name.find(':') != std::string_view::npos) continue;
     std::string value = in.xml.value(a);
     if (iequals(name, "url") || iequals(name, "href")) value = in.xml.url(value);
-    if (!value.empty()) append(in, attributes, {attribute_key(name), std::move(value)});
+    if (!value.empty() && !has_format_control(value)) append(in, attributes, {attribute_key(name), std::move(value)});
   }
   return attributes;
 }

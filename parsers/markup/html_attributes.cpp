@@ -20,23 +20,6 @@ constexpr std::string_view free_texts[] = {"alt", "title", "value"};
 constexpr std::string_view form_members[] = {"button", "fieldset", "form",   "img",    "input",
                                              "keygen", "object",   "output", "select", "textarea"};
 
-// Whether UTF-8 text contains a bidirectional control or an invisible character. Joiners are allowed, because host
-// names contain them.
-bool has_format_control(std::string_view text) {
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (is_ascii(text[i])) continue;
-    const std::string_view at = text.substr(i, 3);
-    if (at.starts_with("\xD8\x9C") || at == "\xEF\xBB\xBF") return true;
-    if (at.size() < 3 || at[0] != '\xE2') continue;
-    const auto second = static_cast<unsigned char>(at[1]), third = static_cast<unsigned char>(at[2]);
-    const bool is_joiner = third == 0x8C || third == 0x8D;
-    if (second == 0x80 && ((third >= 0x8B && third <= 0x8F && !is_joiner) || (third >= 0xA8 && third <= 0xAE)))
-      return true;
-    if (second == 0x81 && third >= 0xA0 && third <= 0xA9) return true;
-  }
-  return false;
-}
-
 // Percent-encodes everything after the non-ASCII host of `url`. The host stays, because browsers encode it themselves.
 std::string with_uri_path(const std::string& url) {
   const std::string_view authority = split_url(url).authority;

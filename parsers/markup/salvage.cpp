@@ -513,7 +513,7 @@ class JsonSalvager {
     return out + '"';
   }
 
-  // RFC 8259 §6; readers reject a number that does not fit in a double.
+  // RFC 8259 §6; readers reject an integer of more than 64 bits, and a number that does not fit in a double.
   static bool is_number(std::string_view word) {
     std::size_t at = word.starts_with('-') ? 1 : 0;
     const auto digits = [&] {
@@ -533,9 +533,12 @@ class JsonSalvager {
       if (at < word.size() && (word[at] == '+' || word[at] == '-')) ++at;
       if (digits() == 0) return false;
     }
-    double value = 0;
-    return at == word.size() && word.size() < 64 &&
-           std::from_chars(word.data(), word.data() + word.size(), value).ec == std::errc();
+    if (at != word.size() || word.size() >= 64) return false;
+    const auto fits = [&](auto value) {
+      return std::from_chars(word.data(), word.data() + word.size(), value).ec == std::errc();
+    };
+    if (at == first + whole) return word[0] == '-' ? fits(std::int64_t()) : fits(std::uint64_t());
+    return fits(double());
   }
 
   std::string_view text_;

@@ -19,23 +19,25 @@ TEST_P(JsonSalvage, Repairs) {
   EXPECT_EQ(salvage_json(GetParam().text, 4).text, GetParam().repaired);
 }
 
-INSTANTIATE_TEST_SUITE_P(All, JsonSalvage,
-                         testing::Values(JsonCase{"TrailingComma", "{\"a\":[1,2,],}", "{\"a\":[1,2]}"},
-                                         JsonCase{"MissingComma", "{\"a\":1 \"b\":2}", "{\"a\":1,\"b\":2}"},
-                                         JsonCase{"Comments", "{/* x */\"a\":1 // y\n}", "{\"a\":1}"},
-                                         JsonCase{"SingleQuotes", "{'a':'b\"c'}", "{\"a\":\"b\\\"c\"}"},
-                                         JsonCase{"BareNames", "{a:b}", "{\"a\":\"b\"}"},
-                                         JsonCase{"Truncated", "{\"a\":[{\"b\":\"c", "{\"a\":[{\"b\":\"c\"}]}"},
-                                         JsonCase{"TruncatedAtKey", "{\"a\"", "{\"a\":null}"},
-                                         JsonCase{"RawControls", "{\"a\":\"x\ty\nz\"}", "{\"a\":\"x\\ty\\nz\"}"},
-                                         JsonCase{"LoneSurrogate", "{\"a\":\"\\ud83d x\"}", "{\"a\":\"\\ufffd x\"}"},
-                                         JsonCase{"BadEscape", "{\"a\":\"\\q\"}", "{\"a\":\"\\\\q\"}"},
-                                         JsonCase{"LeadingZero", "{\"a\":012}", "{\"a\":\"012\"}"},
-                                         JsonCase{"BeyondADouble", "[1e3,99E999999999999999]",
-                                                  "[1e3,\"99E999999999999999\"]"},
-                                         JsonCase{"JunkBehind", "{\"a\":1} trailing", "{\"a\":1}"},
-                                         JsonCase{"TooDeep", "[[[[[1]]],2]]", "[[[[null]],2]]"}),
-                         [](const auto& test) { return test.param.name; });
+INSTANTIATE_TEST_SUITE_P(
+    All, JsonSalvage,
+    testing::Values(JsonCase{"TrailingComma", "{\"a\":[1,2,],}", "{\"a\":[1,2]}"},
+                    JsonCase{"MissingComma", "{\"a\":1 \"b\":2}", "{\"a\":1,\"b\":2}"},
+                    JsonCase{"Comments", "{/* x */\"a\":1 // y\n}", "{\"a\":1}"},
+                    JsonCase{"SingleQuotes", "{'a':'b\"c'}", "{\"a\":\"b\\\"c\"}"},
+                    JsonCase{"BareNames", "{a:b}", "{\"a\":\"b\"}"},
+                    JsonCase{"Truncated", "{\"a\":[{\"b\":\"c", "{\"a\":[{\"b\":\"c\"}]}"},
+                    JsonCase{"TruncatedAtKey", "{\"a\"", "{\"a\":null}"},
+                    JsonCase{"RawControls", "{\"a\":\"x\ty\nz\"}", "{\"a\":\"x\\ty\\nz\"}"},
+                    JsonCase{"LoneSurrogate", "{\"a\":\"\\ud83d x\"}", "{\"a\":\"\\ufffd x\"}"},
+                    JsonCase{"BadEscape", "{\"a\":\"\\q\"}", "{\"a\":\"\\\\q\"}"},
+                    JsonCase{"LeadingZero", "{\"a\":012}", "{\"a\":\"012\"}"},
+                    JsonCase{"BeyondADouble", "[1e3,99E999999999999999]", "[1e3,\"99E999999999999999\"]"},
+                    JsonCase{"BeyondAnInteger", "[18446744073709551615,99999999999999999999,-9e30]",
+                             "[18446744073709551615,\"99999999999999999999\",-9e30]"},
+                    JsonCase{"JunkBehind", "{\"a\":1} trailing", "{\"a\":1}"},
+                    JsonCase{"TooDeep", "[[[[[1]]],2]]", "[[[[null]],2]]"}),
+    [](const auto& test) { return test.param.name; });
 
 TEST(SalvagedJsonText, ReportsWhereItWasCut) {
   const auto ends = [](const char* text) {

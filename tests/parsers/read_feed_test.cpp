@@ -125,5 +125,29 @@ TEST(ReadFeed, TakesHeadersThatHoldNonsenseAsAbsent) {
   EXPECT_EQ(feed.language, "");
 }
 
+TEST(ReadFeed, TakesAnIntegerOfMoreThan64BitsAsText) {
+  const Feed feed =
+      read_feed(R"({"version":"https://jsonfeed.org/version/1.1","title":"t","_x":{"a":-99999999999999999999},
+                                  "items":[{"id":99999999999999999999,"content_text":"y"}]})",
+                {})
+          .value();
+  ASSERT_EQ(feed.entries.size(), 1U);
+  EXPECT_EQ(feed.entries.front().id, "99999999999999999999");
+}
+
+TEST(ReadFeed, DropsMediaValuesWithBidirectionalControls) {
+  const Feed feed = read_feed(
+                        "<rss version='2.0' xmlns:media='http://search.yahoo.com/mrss/'><channel><item>"
+                        "<media:thumbnail url='http://a/t' time='\u202e01'/><media:credit role='\u2066x'>Ann"
+                        "</media:credit></item></channel></rss>",
+                        {})
+                        .value();
+  ASSERT_EQ(feed.entries.size(), 1U);
+  ASSERT_TRUE(feed.entries.front().media);
+  using Attributes = std::vector<std::pair<std::string, std::string>>;
+  EXPECT_EQ(feed.entries.front().media->thumbnails.at(0), (Attributes{{"url", "http://a/t"}}));
+  EXPECT_EQ(feed.entries.front().media->credits.at(0), (Attributes{{"value", "Ann"}}));
+}
+
 }  // namespace
 }  // namespace feedmill::read_feed_test
