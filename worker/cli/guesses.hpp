@@ -185,7 +185,7 @@ inline constexpr AnsweredGuesses answered_guesses[] = {
      "reloads the configuration without a restart"},
     {"", "reload apply",
      "a worker reloads its configuration at SIGHUP (systemctl reload feedmill); to fetch feeds again, use feedmill "
-     "refresh [URL...]; to add the feeds of a list, use feedmill import FILE"},
+     "refresh [URL...]"},
     {"", "logs log journal",
      "a worker logs to stderr (journalctl -u feedmill); to print events, use feedmill tail; to list notices for "
      "operators, use feedmill notices"},

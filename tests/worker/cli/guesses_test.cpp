@@ -326,7 +326,7 @@ constexpr Guess guesses[] = {
     {"-config-dump", "feedmill config show"},
     {"-refresh-feeds", "feedmill refresh"},
     {"-export-user-feeds", "feedmill export"},
-    {"-migrate", "feedmill store"},
+    {"-migrate", "feedmill store import"},
     {"-info", "feedmill stats"},
     {"-v", "-V"},
     {"refresh-feeds", "feedmill refresh"},
@@ -338,7 +338,6 @@ constexpr Guess guesses[] = {
     {"star 17", "read marks only"},
     {"get posts", "feedmill entries"},
     {"whoami", "feedmill channel list"},
-    {"apply -f feeds.yaml", "feedmill import"},
 };
 
 TEST(Guesses, LeadToTheRightVerbOrFlag) {
