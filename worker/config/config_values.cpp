@@ -212,7 +212,7 @@ bool is_port_range(std::string_view text) {
 /// CIDR[:port[-port]]; IPv6 in brackets if ports follow (SECURITY E6).
 bool is_egress_rule(std::string_view text) {
   boost::system::error_code error;
-  std::string_view network = text, ports;
+  std::string_view network = text;
   const bool bracketed = text.starts_with('[');
   const auto colon = bracketed ? text.find(':', std::min(text.find(']'), text.size())) : text.find(':');
   if (bracketed || std::ranges::count(text, ':') == 1) {
