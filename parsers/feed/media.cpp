@@ -26,7 +26,6 @@ std::string attribute_key(std::string_view name) {
   return lower(name);
 }
 
-/// Drops values with bidirectional controls, which only text for people may contain.
 Media::Attributes attributes_of(const Reading& in) {
   Media::Attributes attributes;
   for (pugi::xml_attribute a = in.node.first_attribute(); a && attributes.size() < 32; a = a.next_attribute()) {
@@ -34,7 +33,7 @@ Media::Attributes attributes_of(const Reading& in) {
     if (name.starts_with("xmlns") || name.find(':') != std::string_view::npos) continue;
     std::string value = in.xml.value(a);
     if (iequals(name, "url") || iequals(name, "href")) value = in.xml.url(value);
-    if (!value.empty() && !has_format_control(value)) append(in, attributes, {attribute_key(name), std::move(value)});
+    if (!value.empty()) append(in, attributes, {attribute_key(name), std::move(value)});
   }
   return attributes;
 }
@@ -205,15 +204,15 @@ constinit const std::span<const ElementRow> media_rows = media_elements;
 
 bool is_media_value(std::string_view attribute, std::string_view value) {
   using Words = std::initializer_list<std::string_view>;
-  const auto is_among = [&](const Words& words) {
-    return std::ranges::any_of(words, [&](std::string_view word) { return iequals(word, value); });
-  };
+  const auto is_among = [&](const Words& words) { return is_any_case_of(value, words); };
   constexpr std::array<std::string_view, 8> numbers{"file_size", "bitrate",  "frame_rate", "sampling_rate",
                                                     "channels",  "duration", "height",     "width"};
+  const bool is_text = is_one_of(attribute, Words{"value", "title", "description"});
+  if (!is_text && has_format_control(value)) return false;
   if (attribute == "medium") return is_among({"image", "audio", "video", "document", "executable"});
   if (attribute == "expression") return is_among({"sample", "full", "nonstop"});
   if (attribute == "is_default") return is_among({"true", "false"});
-  if (std::ranges::find(numbers, attribute) == numbers.end()) return true;
+  if (!is_one_of(attribute, numbers)) return true;
   return std::ranges::all_of(value, [](char c) { return is_digit(c) || c == '.' || c == ':' || c == ',' || c == '%'; });
 }
 

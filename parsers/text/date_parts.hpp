@@ -93,9 +93,9 @@ int full_year(std::string_view digits);
 /// Whether a date is believable. Years before 1900 come from software with a broken date or none. Years of three digits
 /// are accepted (but not stored), since no known software produces them by mistake.
 bool in_range(Time time);
-/// The calendar day; empty if there is no such day.
+/// The calendar day; empty if it does not exist, as February 30.
 std::optional<std::chrono::sys_days> day_of(const Parts& parts);
-/// The moment; empty if there is no such time, or it is not in_range().
+/// The moment; empty if the time does not exist or is not in_range().
 std::optional<Time> to_time(const Parts& parts);
 
 /// Reads a date in words and numbers of any order, recognised by their shape. `unknown_zone`: whether it names a zone

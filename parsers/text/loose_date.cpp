@@ -143,7 +143,7 @@ class LooseDate {
   }
 
   // Drops numbers of three digits or more than four, which cannot be part of a date. Without another number that is a
-  // year, drops all numbers, so that there is no date.
+  // year, drops all numbers, and with them the date.
   void drop_broken_numbers() {
     const auto is_broken = [](const Number& n) { return n.digits.size() == 3 || n.digits.size() > 4; };
     const auto end = std::remove_if(numbers_.begin(), numbers_.begin() + count_, is_broken);

@@ -85,6 +85,16 @@ inline bool is_one_of(std::string_view word, std::span<const std::string_view> w
   return std::ranges::find(words, word) != words.end();
 }
 
+/// Whether `word` is one of `words`, which are separated by spaces.
+inline bool is_word_of(std::string_view word, std::string_view words) {
+  while (!words.empty()) {
+    const std::size_t end = std::min(words.find(' '), words.size());
+    if (words.substr(0, end) == word) return true;
+    words.remove_prefix(std::min(end + 1, words.size()));
+  }
+  return false;
+}
+
 /// is_one_of() ignoring case.
 inline bool is_any_case_of(std::string_view word, std::span<const std::string_view> words) {
   return std::ranges::any_of(words, [&](std::string_view known) { return iequals(word, known); });

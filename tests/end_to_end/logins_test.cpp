@@ -169,7 +169,7 @@ TEST_F(Logins, ArePutByOperatorsFromFiles) {
     EXPECT_EQ(refused.exit, 65) << name << " " << from << refused.err;
     EXPECT_THAT(refused.out + refused.err, Not(HasSubstr("c4nary")));
   }
-  EXPECT_EQ(world.run({"login", "remove", "ops/paper"}).exit, 64) << "there is no terminal to confirm on";
+  EXPECT_EQ(world.run({"login", "remove", "ops/paper"}).exit, 64) << "no terminal to confirm on";
   EXPECT_EQ(world.run({"login", "remove", "ops/paper", "--yes"}).exit, 0);
   EXPECT_EQ(world.run({"login", "remove", "ops/paper", "--yes"}).exit, 1);
   EXPECT_THAT(world.run({"login", "list"}).err, HasSubstr("no logins yet"));

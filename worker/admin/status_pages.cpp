@@ -203,7 +203,7 @@ asio::awaitable<AdminPage> StatusPages::feed(const std::string& query, bool as_j
   if (!story) co_return store_is_away(story.error(), "/status/feed", as_json);
   if (!*story) {
     if (as_json) co_return json_error(404, "no such feed: " + feed_url);
-    co_return not_found("No such feed", Html("There is no feed <bdi>{}</bdi> here.", feed_url));
+    co_return not_found("No such feed", Html("The store has no feed <bdi>{}</bdi>.", feed_url));
   }
   if (as_json) co_return json_page(explain_json((*story)->explained));
   const std::string title = readable_field((*story)->explained.record.feed, "title");

@@ -36,15 +36,6 @@ VerbPlace place_of(const CommandNode& tree, std::string_view path) {
   return place;
 }
 
-bool is_among(std::string_view word, std::string_view words) {
-  while (!words.empty()) {
-    const std::size_t end = std::min(words.find(' '), words.size());
-    if (words.substr(0, end) == word) return true;
-    words.remove_prefix(std::min(end + 1, words.size()));
-  }
-  return false;
-}
-
 VerbGuesses guesses_for(std::string_view path) {
   const auto* const row = std::ranges::find(verb_guesses, path, &VerbGuesses::verb);
   return row == std::end(verb_guesses) ? VerbGuesses{} : *row;
@@ -52,12 +43,12 @@ VerbGuesses guesses_for(std::string_view path) {
 
 std::string_view answer_to(std::string_view path, std::string_view word) {
   const auto* const row = std::ranges::find_if(
-      answered_guesses, [&](const AnsweredGuesses& one) { return one.verb == path && is_among(word, one.words); });
+      answered_guesses, [&](const AnsweredGuesses& one) { return one.verb == path && is_word_of(word, one.words); });
   return row == std::end(answered_guesses) ? std::string_view() : row->answer;
 }
 
 bool is_called(const VerbPlace& place, std::string_view word) {
-  return place.node->name == word || is_among(word, guesses_for(place.path).words);
+  return place.node->name == word || is_word_of(word, guesses_for(place.path).words);
 }
 
 /// Whether both words mean one verb of the program, as "rm" and "delete" do.
@@ -93,7 +84,7 @@ VerbPlaces meant(const CommandNode& tree, std::string_view word) {
       const VerbPlace its = place.below(lower);
       // A heading alone is its list, or any of its verbs.
       const bool by_heading = is_called(place, word) && verb.arguments.empty() && (list == nullptr || list == &lower);
-      if (by_heading || is_among(word, guesses_for(its.path).anywhere)) found.push_back(its);
+      if (by_heading || is_word_of(word, guesses_for(its.path).anywhere)) found.push_back(its);
       if (lower.name == word) by_name.push_back(its);
     }
   }
@@ -110,7 +101,7 @@ VerbPlaces meant_by(const CommandNode& tree, std::string_view action, std::strin
     if (VerbPlaces found = meant_in(tree, place, action); !found.empty()) return found;
   }
   if (is_object) return meant(tree, object);
-  return is_among(object, guesses_for("").words) ? meant(tree, action) : VerbPlaces();
+  return is_word_of(object, guesses_for("").words) ? meant(tree, action) : VerbPlaces();
 }
 
 /// The answer to a word for an action and a word for its object, a heading: "rename channel"; "" if there is none.
@@ -389,7 +380,7 @@ std::string unknown_flag(const CommandNode& tree, std::string_view path, std::st
   std::vector<KnownName> names;
   for (const VerbPlace* const owner : {&place, &root}) {
     for (const FlagGuesses& row : flag_guesses) {
-      std::string name = is_among(flag, row.flags) ? named(*owner, row.name) : std::string();
+      std::string name = is_word_of(flag, row.flags) ? named(*owner, row.name) : std::string();
       if (!name.empty() && right.size() < most_answers) right.push_back(std::move(name));
     }
     if (!right.empty()) return fmt::format("{}; use {}{}", start, fmt::join(right, " or "), hint);

@@ -418,14 +418,11 @@ std::span<const Option> option_table() {
 
 std::vector<std::string_view> guessed_options(std::string_view name) {
   const std::string word = in_one_notation(name);
-  const auto split = [](std::string_view words) {
-    std::vector<std::string_view> all;
-    while (!words.empty()) all.push_back(take_until(words, ' '));
-    return all;
-  };
   for (const OptionGuesses& row : option_guesses) {
-    const auto words = split(row.words);
-    if (std::ranges::find(words, word) != words.end()) return split(row.keys);
+    if (!is_word_of(word, row.words)) continue;
+    std::vector<std::string_view> keys;
+    for (std::string_view rest = row.keys; !rest.empty();) keys.push_back(take_until(rest, ' '));
+    return keys;
   }
   for (const Option& option : option_table()) {
     const std::string key = in_one_notation(option.key),

@@ -180,7 +180,7 @@ TEST_F(StatusPagesTest, RejectUnknownFeeds) {
   const AdminPage none = get("/status/feed", "url=javascript:alert(1)");
   EXPECT_EQ(none.status, 404U);
   EXPECT_THAT(none.body, HasSubstr("Not a feed URL"));
-  EXPECT_THAT(get("/status/feed", "url=https://example.org/%3Cscript%3E").body, HasSubstr("There is no feed"));
+  EXPECT_THAT(get("/status/feed", "url=https://example.org/%3Cscript%3E").body, HasSubstr("The store has no feed"));
   EXPECT_EQ(get("/explain", "url=https://example.org/none").status, 404U);
 }
 

@@ -276,7 +276,7 @@ TEST_F(WebhookVerbs, ListShowResumeAndRemove) {
   EXPECT_EQ(feedmill({"webhook", "show", one, "--json"}).row().at("name").as_string(), "One");
   EXPECT_NE(feedmill({"webhook", "show", one}).out.find("private         no\n"), std::string::npos);
   EXPECT_EQ(feedmill({"webhook", "resume", one}).out, "resumed " + one + "\n");
-  EXPECT_EQ(feedmill({"webhook", "remove", one}).exit, 64) << "there is no terminal to confirm on";
+  EXPECT_EQ(feedmill({"webhook", "remove", one}).exit, 64) << "no terminal to confirm on";
   EXPECT_EQ(feedmill({"webhook", "remove", one, "--yes"}).out, "removed " + one + "\n");
   for (const Words& words : std::vector<Words>{{"webhook", "show", one},
                                                {"webhook", "resume", one},
@@ -410,7 +410,7 @@ TEST_F(TopicVerbs, RemoveDeniesItsSubscribers) {  // OPERATIONS B4
   EXPECT_EQ(listed.row().at("callback").as_string().subview(0, 18), "https://192.0.2.1/");
   EXPECT_EQ(listed.out.find("canary"), std::string::npos);
   EXPECT_EQ(feedmill({"topic", "subscribers", "--channel", "anna/news"}).out, "");
-  EXPECT_EQ(feedmill({"topic", "remove", feed}).exit, 64) << "there is no terminal to confirm on";
+  EXPECT_EQ(feedmill({"topic", "remove", feed}).exit, 64) << "no terminal to confirm on";
   EXPECT_EQ(feedmill({"topic", "remove", feed, "--yes"}).out, "removed " + feed + "\n");
   const auto denied = subscribers.list(Subscriber::Kind::hub, "", 1000);
   ASSERT_TRUE(denied && denied->size() == 201U);
