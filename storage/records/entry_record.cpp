@@ -391,6 +391,21 @@ void drop_texts(Fields& fields) {
   std::ranges::sort(fields);
 }
 
+Fields with_texts(Fields fields, const Fields& other) {
+  const auto truncated = std::ranges::find(fields, "truncated", &Fields::value_type::first);
+  if (truncated != fields.end() && truncated->second.ends_with(texts_word)) {  // where drop_texts() puts it
+    truncated->second.resize(truncated->second.size() - texts_word.size());
+    if (truncated->second.empty())
+      fields.erase(truncated);
+    else
+      truncated->second.pop_back();
+  }
+  for (const std::string_view name : text_field_names) {
+    if (const std::string* const text = find_field(other, name)) fields.emplace_back(name, *text);
+  }
+  return fields;
+}
+
 std::string content_text(const Fields& fields) {
   const std::string name = find_field(fields, "content") != nullptr ? "content" : "summary";
   return readable_text(value_of(fields, name), value_of(fields, name + "_type"));

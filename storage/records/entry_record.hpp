@@ -54,6 +54,8 @@ inline constexpr std::string_view texts_word = "texts";
 bool lacks_texts(const Fields& fields);
 /// Drops the texts and marks the post in `truncated`, as commit.lua does. A post without texts stays unchanged.
 void drop_texts(Fields& fields);
+/// A post without its texts as it was before drop_texts(), if it had the texts of `other`.
+Fields with_texts(Fields fields, const Fields& other);
 
 /// The full text of a stored post without markup: of its content, or else of its summary.
 std::string content_text(const Fields& fields);

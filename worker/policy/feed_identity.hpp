@@ -89,8 +89,9 @@ bool are_too_many(const PostIdentity& identity, const Document& document, const 
 /// those trimmed under another spelling, as tombstoned. `found`: the result of looking up suspects().
 /// An unknown post is a stored one not listed by the document if their enclosures do not differ and one of these holds:
 /// its guid is the stored one in another spelling, and title or date agrees; link, title, text and the publisher's date
-/// agree; title, date and text agree, and the text has 200 bytes. If several stored posts fit an unknown one, or
-/// several unknown posts a stored one, they are different posts.
+/// agree; title, date and text agree, and the text has 200 bytes. Dropped texts agree if those of the unknown post give
+/// the stored post its digest. If several stored posts fit an unknown one, or several unknown posts a stored one, they
+/// are different posts.
 void recognise_items(const PostIdentity& identity, const Document& document, StoredSnapshot& known,
                      StoredSnapshot&& found);
 

@@ -82,6 +82,11 @@ std::string page_key(const Fields& fields) {
   return key.find_first_of("/?#") == std::string::npos ? std::string() : key;
 }
 
+/// Whether the post has the texts that were dropped from the stored one: with these texts, that has its digest.
+bool has_dropped_texts(const Fields& read, const Fields& stored) {
+  return entry_digest(with_texts(stored, read)) == value_of(stored, "digest");
+}
+
 /// A post and its comparison keys, computed lazily and once.
 class Side {
  public:
@@ -91,9 +96,13 @@ class Side {
     if (print_.empty()) {
       const std::string text = content_text(*fields_);
       text_bytes_ = text.size();
-      print_ = text_print(*fields_, text);
+      print_ = lacks_texts(*fields_) ? textless_print() : text_print(*fields_, text);
     }
     return print_;
+  }
+  /// print() of an equal post after drop_texts().
+  std::string textless_print() const {
+    return text_print(*fields_, std::string(value_of(*fields_, "summary_text"))) + '.';
   }
   std::size_t text_bytes() {
     print();
@@ -163,10 +172,16 @@ class Recognition {
     for (const std::size_t place : unknown_) {
       Side read(document_.entries[place].fields);
       if (!stored_dates.contains(date_of(read.fields())) || value_of(read.fields(), "title").empty()) continue;
-      const auto alike = by_print.find(read.print());
-      if (alike == by_print.end() || alike->second.size() > max_alike) continue;
-      std::vector<std::size_t> stored = alike->second;
-      std::erase_if(stored, [&](std::size_t i) { return have_other_media(read, sides_[i]); });
+      std::vector<std::size_t> stored;
+      for (const std::string& print : {read.print(), read.textless_print()}) {
+        const auto alike = by_print.find(print);
+        if (alike != by_print.end()) stored.insert(stored.end(), alike->second.begin(), alike->second.end());
+      }
+      if (stored.size() > max_alike) continue;
+      std::erase_if(stored, [&](std::size_t i) {
+        const Fields& fields = sides_[i].fields();
+        return have_other_media(read, sides_[i]) || (lacks_texts(fields) && !has_dropped_texts(read.fields(), fields));
+      });
       const auto is_elsewhere = [&](std::size_t i) { return read.page().empty() || read.page() != sides_[i].page(); };
       if (read.text_bytes() < telling_text || !std::ranges::all_of(stored, is_elsewhere)) {
         std::erase_if(stored, is_elsewhere);

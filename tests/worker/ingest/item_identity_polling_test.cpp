@@ -153,6 +153,28 @@ TEST_F(ItemIdentities, AnotherTextUnderOneTitleIsANewPost) {
   EXPECT_EQ(entries(), "26");
 }
 
+TEST_F(ItemIdentities, APostWithoutItsTextsIsKnownByItsDigest) {
+  retention.texts = 1;
+  std::vector<Item> items = pages();
+  poll(rss(items));
+  const std::string id = id_of(items[4].guid);
+  ASSERT_EQ(redis({"HGET", id, "truncated"}), "texts");
+  items[4].guid = "another";
+  Committed done = poll(rss(items));
+  EXPECT_EQ(done.created, 0U);
+  EXPECT_EQ(done.rekeyed, 1U);
+  items[4].guid = items[4].link = "http://example.org/post/what-it-should-have-been-called";
+  done = poll(rss(items));
+  EXPECT_EQ(done.created, 0U);
+  EXPECT_EQ(done.rekeyed, 1U);
+  EXPECT_EQ(id_of(items[4].guid), id);
+  EXPECT_EQ(redis({"HGET", id, "link"}), items[4].link);
+  items[4].guid = "a third";
+  items[4].text.back() = '!';
+  EXPECT_EQ(poll(rss(items)).created, 1U) << "another text";
+  EXPECT_EQ(entries(), "26");
+}
+
 TEST_F(ItemIdentities, TwoEqualPostsStayTwo) {
   std::vector<Item> items = site(20);
   items[5].text = items[6].text = long_text;

@@ -1,6 +1,7 @@
 // Which posts under new guids are stored posts (DESIGN §5), without a store.
 #include <gtest/gtest.h>
 
+#include "storage/records/entry_record.hpp"
 #include "worker/policy/feed_identity.hpp"
 
 namespace feedmill::item_identity_test {
@@ -131,6 +132,31 @@ INSTANTIATE_TEST_SUITE_P(
         PairCase{"AnotherFileUnderAnAlias", {.file = "https://cdn.example.org/two.mp3"}, {.file = audio}, true, false},
         PairCase{"AFileOfWhichOneHasNone", {.file = audio}, plain, false, true}),
     [](const auto& test) { return test.param.name; });
+
+TEST(ItemIdentity, KnowsDroppedTextsByTheDigest) {
+  const std::string cut = "extensions";
+  const auto recognised = [&](const Post& read, const Post& stored, const std::string& truncated = "") {
+    Scene scene;
+    const std::size_t place = scene.list("https://example.org/new", read);
+    scene.store("old", stored);
+    Fields& fields = scene.found.guids[0].fields;
+    if (!truncated.empty()) fields.emplace_back("truncated", truncated);
+    std::ranges::find(fields, "digest", &Fields::value_type::first)->second = entry_digest(fields);
+    drop_texts(fields);
+    EXPECT_TRUE(lacks_texts(fields));
+    scene.run();
+    return scene.stored_guid(place) == "old";
+  };
+  EXPECT_TRUE(recognised(plain, plain));
+  EXPECT_TRUE(recognised(plain, plain, cut));
+  EXPECT_TRUE(recognised(brief, brief));
+  EXPECT_TRUE(recognised(elsewhere, plain));
+  EXPECT_FALSE(recognised({.link = elsewhere.link, .text = short_text}, brief));
+  EXPECT_FALSE(recognised(rewritten, plain)) << "both start alike, as far as their fields say";
+  EXPECT_FALSE(recognised(bare, plain));
+  EXPECT_FALSE(recognised(later, plain));
+  EXPECT_FALSE(recognised(retitled, plain));
+}
 
 TEST(ItemIdentity, KeepsTheEntryAndWhatOfItChanged) {
   Scene scene;
