@@ -269,8 +269,12 @@ class Differ {
     }
     rekey.digest = std::string(value_of(guid.fields, "digest"));
     if (!guid.mended.empty() || !changes_[i] || is_news(i)) return false;
-    const Fields stored = with_implied(guid.fields);
-    for (const auto& [name, value] : with_implied(read_[i].fields)) {
+    const Fields stored = with_implied(guid.fields), now = with_implied(read_[i].fields);
+    const auto is_removed = [&](const auto& field) {  // date_updated stays
+      return !is_own_field(field.first) && field.first != "date_updated" && find_field(now, field.first) == nullptr;
+    };
+    if (std::ranges::any_of(stored, is_removed)) return false;
+    for (const auto& [name, value] : now) {
       const bool address = name == "link" || name == "comments" || name == "canonical_url";
       const bool was_implied = find_field(guid.fields, name) == nullptr;
       const bool is_page = name == "canonical_url";  // an implied one changes with the link

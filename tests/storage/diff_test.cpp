@@ -220,6 +220,22 @@ TEST(Diff, RekeysAndModifiesPostsThatChangedToo) {
   EXPECT_EQ(value(diff.writes[0].set, "title"), "new");
 }
 
+TEST(Diff, RekeysAndRemovesWhatAPostNoLongerHas) {
+  const EntryRecord before = read_post({{"date_updated", "2025-01-01T00:00:00Z"},
+                                        {"link", "https://h/a"},
+                                        {"summary_text", "text"},
+                                        {"title", "t"},
+                                        {"truncated", "texts"}});
+  const EntryRecord after = read_post({{"link", "https://h/a"}, {"title", "t"}});
+  const auto diff = diff_entries({after}, knows({different(before, 50, "old")}), now);
+  ASSERT_EQ(diff.rekeys.size(), 1U);
+  EXPECT_EQ(diff.rekeys[0].digest, "older") << "until the removal is written";
+  ASSERT_EQ(diff.writes.size(), 1U);
+  EXPECT_TRUE(diff.writes[0].quiet);
+  EXPECT_EQ(diff.writes[0].digest, after.digest);
+  EXPECT_EQ(diff.writes[0].unset, (std::vector<std::string>{"summary_text", "truncated"}));
+}
+
 TEST(Diff, DropsWhatOtherFieldsSayWithTheNextChange) {
   const Fields by_an_earlier_build{{"author", "A"},
                                    {"authors", R"([{"name":"A"}])"},

@@ -175,6 +175,26 @@ TEST_F(ItemIdentities, APostWithoutItsTextsIsKnownByItsDigest) {
   EXPECT_EQ(entries(), "26");
 }
 
+TEST_F(ItemIdentities, ATextThatIsRemovedUnderANewGuidIsGone) {
+  retention.texts = 1;
+  std::vector<Item> items = pages();
+  poll(rss(items));
+  items[4].guid = pages("https")[4].guid;  // one guid
+  items[4].text.clear();
+  EXPECT_EQ(poll(rss(items)).rekeyed, 1U);
+  for (Item& item : items) item.guid = "new " + item.guid;  // all guids
+  items[6].text.clear();
+  EXPECT_EQ(poll(rss(items)).rekeyed, 25U);
+  for (const Item& item : {items[4], items[6]}) {
+    const std::string id = id_of(item.guid);
+    EXPECT_EQ(redis({"HEXISTS", id, "summary_text"}), "0") << item.guid;
+    EXPECT_EQ(redis({"HEXISTS", id, "truncated"}), "0") << item.guid;
+  }
+  EXPECT_EQ(entries(), "25");
+  EXPECT_EQ(count("post_created"), 25U);
+  EXPECT_EQ(count("post_modified"), 0U);
+}
+
 TEST_F(ItemIdentities, TwoEqualPostsStayTwo) {
   std::vector<Item> items = site(20);
   items[5].text = items[6].text = long_text;
