@@ -308,12 +308,12 @@ class Differ {
     if (write) diff_.writes.push_back(std::move(*write));
   }
 
-  std::int64_t timestamp_of(std::size_t i, bool is_news, bool keeps_date) const {
+  std::int64_t timestamp_of(std::size_t i, bool is_news) const {
     const std::int64_t dated = number(stored(i), "timestamp", now_);
     const std::int64_t stays =
         dated > 0 ? dated : number(stored(i), "first_seen", now_);  // earlier builds stored 0 for a broken year
     const auto is_past = [this](const std::optional<std::int64_t>& date) { return date && *date > 0 && *date <= now_; };
-    if (keeps_date || has_rendered_dates(i)) return stays;
+    if (has_rendered_dates(i)) return stays;
     const auto is_as_stored = [&](const char* name) {
       return date_of(read_[i].fields, name) == date_of(stored(i), name);
     };
@@ -345,12 +345,8 @@ class Differ {
       }
       return write;
     }
-    // A document without `date_updated` does not revoke the stored one.
-    const bool keeps_date =
-        find_field(guid.fields, "date_updated") != nullptr && find_field(record.fields, "date_updated") == nullptr;
     write.bytes = entry_bytes(record.fields);
-    if (keeps_date) write.bytes += entry_bytes({{"date_updated", std::string(value_of(guid.fields, "date_updated"))}});
-    write.timestamp = timestamp_of(i, !write.quiet, keeps_date);
+    write.timestamp = timestamp_of(i, !write.quiet);
     for (const auto& field : record.fields) {
       const std::string* stored_value = find_field(guid.fields, field.first);
       if (stored_value != nullptr && *stored_value == field.second) continue;
@@ -361,7 +357,6 @@ class Differ {
     for (const auto& [name, value] : guid.fields) {
       const bool of_a_save = name == saved_field || name == saved_over_field;
       if (find_field(record.fields, name) != nullptr || (is_own_field(name) && !of_a_save)) continue;
-      if (keeps_date && name == "date_updated") continue;
       if (implied_value(record.fields, name) == value) {
         implied.push_back(name);
         continue;

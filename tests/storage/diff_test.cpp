@@ -141,15 +141,23 @@ TEST(Diff, NeverGoesBackToAnOlderVersion) {
   }
 }
 
-TEST(Diff, KeepsTheUpdatedDateThatADocumentHasStoppedToSay) {
-  const auto diff = diff_entries(
-      {read_post({{"date_published", "1970-01-01T00:00:10Z"}, {"title", "new"}}, 10)},
-      knows({different(read_post({{"date_updated", "1970-01-01T00:00:50Z"}, {"title", "old"}}), 50)}), now);
-  ASSERT_EQ(diff.writes.size(), 1U);
-  EXPECT_TRUE(diff.writes[0].unset.empty());
-  EXPECT_EQ(diff.writes[0].timestamp, 50) << "it does not move back";
-  EXPECT_EQ(value(diff.writes[0].set, "timestamp"), "(none)");
-  EXPECT_EQ(value(diff.writes[0].set, "rev"), "4");
+TEST(Diff, RemovesTheUpdatedDateThatADocumentHasStoppedToSay) {
+  const Fields published{{"date_published", "1970-01-01T00:00:10Z"}, {"title", "old"}};
+  Fields updated = published;
+  updated.insert(updated.begin() + 1, {"date_updated", "1970-01-01T00:00:50Z"});
+  for (const char* title : {"old", "new"}) {
+    const bool is_news = std::string_view(title) == "new";
+    Fields read = published;
+    read.back().second = title;
+    const auto diff = diff_entries({read_post(read, 10)}, knows({different(read_post(updated), 50)}), now);
+    ASSERT_EQ(diff.writes.size(), 1U);
+    const EntryWrite& write = diff.writes[0];
+    EXPECT_EQ(write.unset, std::vector<std::string>{"date_updated"});
+    EXPECT_EQ(write.bytes, entry_bytes(read));
+    EXPECT_EQ(write.quiet, !is_news);
+    EXPECT_EQ(write.timestamp, is_news ? 10 : 50) << "it moves only with news";
+    EXPECT_EQ(value(write.set, "rev"), "4");
+  }
 }
 
 TEST(Diff, WritesQuietlyWhatNoReaderNotices) {

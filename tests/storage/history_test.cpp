@@ -130,23 +130,18 @@ class Model {
     std::string id;
   };
 
-  static constexpr std::uint64_t date_bytes = std::string_view("date_updated2026-01-01T00:00:00Z").size();
-
   static void change(Post& post, const EntryRecord& record, std::int64_t now) {
     const std::string& title = record.fields.back().second;
     post.digest = record.digest;
     if (post.saved && post.publisher == title) return;  // no visible change by the publisher
-    const bool is_news = post.title != title, has_date = record.timestamp && record.timestamp != post.updated;
-    if (!is_news && !has_date && !post.saved) return;
+    const bool is_news = post.title != title, has_another_date = record.timestamp != post.updated;
+    if (!is_news && !has_another_date && !post.saved) return;
     ++post.rev;
     post.title = title;
     post.publisher.reset();
     post.bytes = entry_bytes(record.fields);
     post.saved = false;
-    if (record.timestamp)
-      post.updated = record.timestamp;
-    else if (post.updated)
-      post.bytes += date_bytes;  // the old date stays
+    post.updated = record.timestamp;
     const bool is_past = record.timestamp && *record.timestamp >= 0 && *record.timestamp <= now;
     if (is_news && is_past) post.timestamp = *record.timestamp;
   }
