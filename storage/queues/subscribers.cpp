@@ -50,6 +50,7 @@ std::optional<Subscriber> read_subscriber(std::string_view id, const Fields& fie
   read.topic.name = text_in(fields, "topic_name");
   read.topic_url = text_in(fields, "topic_url");
   read.site = text_in(fields, "site");
+  read.address = text_in(fields, "address");
   read.lease_end = time_in(fields, "lease_end");
   read.intent = {text_in(fields, "want_mode"), text_in(fields, "want_secret"), time_in(fields, "want_lease"),
                  text_in(fields, "want_reason"), number_in<std::uint32_t>(fields, "want_tries")};

@@ -56,6 +56,7 @@ struct Subscriber {
   Topic topic;
   std::string topic_url;     ///< hub.topic as requested
   std::string site;          ///< owner of the callback, for limits: a registrable domain or a network; "" = not counted
+  std::string address;       ///< at which the callback last confirmed; "" = never, or behind a proxy
   Milliseconds lease_end{};  ///< 0: pending
 
   /// A hub subscriber's request until it is verified, or a denial to be sent.

@@ -26,6 +26,7 @@
 #include "tests/support/counts.hpp"
 #include "tests/support/dates.hpp"
 #include "tests/support/deaf_receivers.hpp"
+#include "tests/support/dns_server.hpp"
 #include "tests/support/free_port.hpp"
 #include "tests/support/http_ask.hpp"
 #include "tests/support/sanitized.hpp"
@@ -468,6 +469,71 @@ TEST_F(HubUnderLoad, ASiteThatNeverConfirmedIsAskedTenTimesAndThenLeftAlone) {
   Reader other(boost::asio::ip::make_address_v4("127.0.1.1"));
   EXPECT_EQ(world.subscribe(other.url("/cb")).status, 202) << "another network";
   EXPECT_TRUE(eventually([&] { return world.counts().hub_active == 1; }));
+}
+
+// WEBSUB U19: a callback at a new address is limited like a new callback.
+TEST_F(HubUnderLoad, CallbacksThatMoveToAThirdPartyAreAskedRarelyAndKeepTheirDeliveries) {
+  constexpr std::size_t many = 30;
+  DnsServer names;
+  std::atomic<bool> moved = false;
+  names.serve_rest([&](const std::string&) { return DnsAnswer{.addresses = {moved ? "127.0.2.1" : "127.0.1.1"}}; });
+  Reader own(boost::asio::ip::make_address_v4("127.0.1.1"));
+  HttpServer victim(own.server.port(), boost::asio::ip::make_address_v4("127.0.2.1"));
+  victim.serve_rest(
+      [](const ServedRequest& request) { return Response{.status = request.method == "POST" ? 202 : 500}; });
+  const auto heard = [&](const std::string& method) {
+    return std::ranges::count(victim.requests(), method, &ServedRequest::method);
+  };
+  const auto subscribe_all = [&] {
+    for (std::size_t i = 0; i < many; ++i) {
+      const std::string callback =
+          "http://n" + std::to_string(i) + ".mover.example:" + std::to_string(own.server.port()) + "/cb";
+      EXPECT_EQ(world.subscribe(callback).status, 202);
+    }
+  };
+  world.start({{"FEEDMILL_DNS_SERVERS", names.address()}});
+  subscribe_all();
+  ASSERT_TRUE(eventually([&] {
+    world.hurry();
+    return world.counts().hub_active == many;
+  }));
+  // All may renew at the address that confirmed.
+  const std::size_t before = own.server.requests().size();
+  subscribe_all();
+  ASSERT_TRUE(eventually([&] {
+    world.hurry();
+    return own.server.requests().size() == before + many;
+  }));
+  world.worker.reset();  // and its memory of names
+  moved = true;
+  world.start({{"FEEDMILL_DNS_SERVERS", names.address()}});
+  subscribe_all();
+  publish_large(0, 1, 10);
+  ASSERT_TRUE(eventually([&] {
+    world.hurry();
+    return heard("POST") == many;
+  })) << heard("POST");
+  EXPECT_LE(heard("GET"), 10);
+  EXPECT_EQ(world.counts().hub_active, many);
+}
+
+// WEBSUB U19
+TEST_F(HubUnderLoad, InventedCallbacksDoNotHinderRenewals) {
+  world.start();
+  Reader reader;
+  EXPECT_EQ(world.subscribe(reader.url("/cb")).status, 202);
+  ASSERT_TRUE(eventually([&] { return world.counts().hub_active == 1; }));
+  HttpServer failing;  // in the same network
+  failing.serve_rest([](const ServedRequest&) { return Response{.status = 500}; });
+  for (int i = 0; i < 30; ++i) EXPECT_EQ(world.subscribe(failing.url("/" + std::to_string(i))).status, 202);
+  ASSERT_TRUE(eventually([&] {
+    world.hurry();
+    return failing.requests().size() == 10;
+  }));
+  const std::size_t before = reader.server.requests().size();
+  EXPECT_EQ(world.subscribe(reader.url("/cb")).status, 202);
+  EXPECT_TRUE(eventually([&] { return reader.server.requests().size() == before + 1; }));
+  EXPECT_EQ(failing.requests().size(), 10U);
 }
 
 // WEBSUB U14: at most a quarter of the lanes verify.

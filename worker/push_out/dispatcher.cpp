@@ -147,7 +147,7 @@ Dispatcher::Progress* Dispatcher::progress_of(const Served& served) {
 bool Dispatcher::let_go(const Served& served, SubscriberSettlement& end) {
   const Progress* const progress = progress_of(served);
   if (progress != nullptr && !progress->lost && Clock::now() < progress->held_until) return false;
-  end.then = Then::later;
+  put_off(end);
   return true;
 }
 
@@ -197,7 +197,8 @@ asio::awaitable<SubscriberSettlement> Dispatcher::serve(Served& served) {
   if (subscriber.state != Subscriber::State::active) co_return end;
   // A new subscription request does not shorten the back-off.
   if (subscriber.failures > 0 && subscriber.retry_at > redis_now()) {
-    put_off(end, subscriber.retry_at - redis_now());
+    const Milliseconds rest = subscriber.retry_at - redis_now();
+    put_off(end, end.then == Then::later ? std::min(end.delay, rest) : rest);
     co_return end;
   }
   const auto until = Clock::now() + turn;
@@ -206,7 +207,7 @@ asio::awaitable<SubscriberSettlement> Dispatcher::serve(Served& served) {
     end.cursor = subscriber.cursor;
     const bool others_wait = sender_.refused_at_host_of(subscriber) != refused;
     if (stopping_ || others_wait || Clock::now() > until) {
-      end.then = Then::later;
+      put_off(end);
       co_return end;
     }
     const StoreResult<EventTail::Since> page = co_await tail_.next(subscriber.cursor, page_events);

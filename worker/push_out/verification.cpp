@@ -17,16 +17,24 @@ constexpr std::uint32_t most_verifications = 3;
 constexpr std::size_t most_failures = 10;
 constexpr std::chrono::seconds between_requests{1}, longest_wait{5};
 constexpr std::chrono::minutes closed{10};
+constexpr Milliseconds longest_wait_of_active{30'000};  // its deliveries are looked at that often
+
+/// Whether the callback is at the address at which it confirmed before; behind a proxy, where both are unknown, it is
+/// taken to be.
+bool is_where_it_confirmed(const Subscriber& subscriber, const Fetcher::Peer& peer) {
+  return subscriber.state == Subscriber::State::active && subscriber.address == peer.address;
+}
 
 }  // namespace
 
 /// Whether the limits of the callback's site and of the peer's network allow a request now (WEBSUB U19). Sets `peer` to
-/// the address to connect to. After Turn::now, the caller must call leave() on both limits.
+/// the address to connect to and the name of its limit. After Turn::now, the caller must call leave() on both limits.
 asio::awaitable<Dispatcher::Turn> Dispatcher::turn_at_site(Served& served, SubscriberSettlement& end,
                                                            Fetcher::Peer& peer) {
   const std::string& site = served.subscriber.site;
-  bool known = sites_.knows(site);
-  if (!known || sites_.closed_for(site) > Milliseconds(0)) {
+  const bool active = served.subscriber.state == Subscriber::State::active;
+  bool known = active ? sites_.add(site, true) : sites_.knows(site);
+  if (!active && (!known || sites_.closed_for(site) > Milliseconds(0))) {
     const auto look = [&](Store& store) { return Subscribers(store).has_active(site); };
     const StoreResult<bool> confirmed = co_await store_.call(look);
     if (!confirmed) metrics_.store_error(confirmed.error());
@@ -34,12 +42,16 @@ asio::awaitable<Dispatcher::Turn> Dispatcher::turn_at_site(Served& served, Subsc
   }
   if (sites_.closed_for(site) > Milliseconds(0)) co_return Turn::never;
   peer = co_await sender_.peer_of(served.subscriber);
+  // Invented callbacks must not use up the limit of renewals.
+  if (is_where_it_confirmed(served.subscriber, peer)) peer.network = "confirmed " + peer.address + " " + site;
+  if (peer.network.empty()) peer.network = site;
   Milliseconds wait = known ? sites_.enter(site) : 5 * options_.poll;
   if (wait == Milliseconds(0)) {
-    if (!peer.network.empty()) wait = networks_.enter(peer.network, 5 * options_.poll);
+    wait = networks_.enter(peer.network, 5 * options_.poll);
     if (wait == Milliseconds(0)) co_return Turn::now;
     sites_.leave(site, VerificationLimit::Outcome::not_asked);
   }
+  if (active) wait = std::min(wait, longest_wait_of_active);
   put_off(end, with_jitter(wait));
   co_return Turn::later;
 }
@@ -48,11 +60,12 @@ asio::awaitable<Dispatcher::Turn> Dispatcher::turn_at_site(Served& served, Subsc
 asio::awaitable<Dispatcher::Next> Dispatcher::confirm(Served& served, SubscriberSettlement& end) {
   Subscriber& subscriber = served.subscriber;
   const Subscriber::Intent intent = subscriber.intent;
-  const bool limited =
-      subscriber.state == Subscriber::State::pending && intent.mode != "denied" && !subscriber.site.empty();
+  const bool limited = intent.mode != "denied" && !subscriber.site.empty();
   Fetcher::Peer peer;
   const Turn turn_there = limited ? co_await turn_at_site(served, end, peer) : Turn::now;
-  if (turn_there == Turn::later) co_return Next::settled;
+  // Until its turn, an active subscription keeps its deliveries.
+  if (turn_there == Turn::later) co_return subscriber.state == Subscriber::State::active ? Next::more : Next::settled;
+  const bool once = limited && !is_where_it_confirmed(subscriber, peer);
   Told told;
   told.is = Told::Is::failed;
   told.status = 403;  // counts as a refusal
@@ -68,9 +81,10 @@ asio::awaitable<Dispatcher::Next> Dispatcher::confirm(Served& served, Subscriber
   if (told.is == Told::Is::not_asked) co_return put_off(end, place_again(told));
   // If the request changes while we verify, the new one is verified next.
   set(served.changes, "want_was", intent.mode + "\n" + std::to_string(intent.lease.count()) + "\n" + intent.secret);
-  // Retry on network errors, 5xx and 429; any other answer is final. A callback that never confirmed gets one request.
+  // Retry on network errors, 5xx and 429; any other answer is final. A callback that never confirmed there gets one
+  // request.
   const bool unheard = told.is == Told::Is::failed && (told.status == 0 || told.status >= 500 || told.status == 429) &&
-                       (!limited || !told.sent);
+                       (!once || !told.sent);
   if (unheard && intent.tries + 1 < most_verifications) {
     set(served.changes, "want_tries", std::to_string(intent.tries + 1));
     co_return put_off(end, with_jitter(std::chrono::seconds(10) * (1 << (2 * intent.tries))));
@@ -89,9 +103,11 @@ asio::awaitable<Dispatcher::Next> Dispatcher::confirm(Served& served, Subscriber
   if (intent.mode == "subscribe" && confirmed) {
     subscriber.state = Subscriber::State::active;
     subscriber.secret = intent.secret;
+    subscriber.address = peer.address;
     subscriber.lease_end = redis_now() + intent.lease;
     set(served.changes, "state", "active");
     set(served.changes, "secret", intent.secret);
+    set(served.changes, "address", peer.address);
     set(served.changes, "lease_end", std::to_string(subscriber.lease_end.count()));
   }
   subscriber.intent = {};

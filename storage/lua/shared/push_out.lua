@@ -5,6 +5,7 @@
 --   secret, old_secret, old_until
 --   topic_kind, topic_name, topic_url, lease_end   hub subscribers
 --   site                      hub subscribers: the owner of the callback, for counting
+--   address                   hub subscribers: where the callback last confirmed
 --   want_mode, want_secret, want_lease, want_reason, want_tries   its request until verified
 --   cursor                    stream id of the last event that it no longer needs
 --   failures, failing_since, last_success, last_error, delivered
