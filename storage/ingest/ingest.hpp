@@ -125,11 +125,12 @@ class Ingest {
   StoreResult<std::size_t> release(std::span<const Claim> claims, std::optional<Milliseconds> due = {});
 
   /// Takes a slot at `server`, the target of a claimed feed's redirect (HTTP H6), until the claim ends or for
-  /// `longest`. 0 = taken, else how long to wait before asking again; empty if the claim is lost.
+  /// `longest`; if the claim has one there, only a start (HTTP P15). 0 = taken, else how long to wait before asking
+  /// again; empty if the claim is lost.
   StoreResult<std::optional<Milliseconds>> take_slot(const Claim& claim, const std::string& server,
                                                      const HostLimits& limits, Milliseconds longest);
-  /// Takes a slot for another partition's claim, at a server with its gate in this partition (RELIABILITY L27), until
-  /// leave_slot() or for `longest`. 0 = taken, else how long to wait before asking again.
+  /// Takes a slot for a probe or another partition's claim, at a server with its gate in this partition (RELIABILITY
+  /// L27), until leave_slot() or for `longest`. 0 = taken, else how long to wait before asking again.
   StoreResult<Milliseconds> take_slot_for(const Claim& claim, const std::string& server, const HostLimits& limits,
                                           Milliseconds longest);
   /// Ends a slot of take_slot_for(). `answer`: null if the server was not contacted, or its answer shows nothing about

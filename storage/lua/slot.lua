@@ -1,12 +1,13 @@
 #!lua
 -- uses posts host
 -- replies array of 1
--- Takes a slot at another server to which a redirect leads (HTTP H6); it ends with the claim. Or takes a slot for
--- another partition's claim, at a server with its gate in this partition (RELIABILITY L27); it ends with slot_end.lua,
--- or its lease.
+-- Takes a slot at a server to which a redirect leads, or only a start if the claim has one there (HTTP H6, P15); it ends
+-- with the claim. Or takes a slot for a probe or another partition's claim, at a server with its gate in this partition
+-- (RELIABILITY L27); it ends with slot_end.lua, or its lease.
 -- ARGV: prefix, feed_url, claim, server, host concurrency, host spacing ms and, after a space, the worker's egress
--- name; '1' = another partition's claim; the longest time that the slot may block others, ms.
+-- name; '1' = a probe or another partition's claim; the longest time that the slot may block others, ms.
 -- Returns {wait ms, code}: 0 = the slot is taken; -1 = the claim was lost.
+local most_apart = 5000  -- two requests of one chain
 local url, claim, server, elsewhere, longest = ARGV[2], ARGV[3], ARGV[4], ARGV[7] == '1', tonumber(ARGV[8])
 local concurrency, spacing, egress = tonumber(ARGV[5]), string.match(ARGV[6], '^(%d+) ?(.*)$')
 local now = clock()
@@ -18,13 +19,23 @@ lease_end = math.min(lease_end, now + longest)
 local name, own_concurrency, own_spacing = gate_of_server(server)
 concurrency, spacing = own_concurrency or concurrency, own_spacing or tonumber(spacing)
 local gate = read_host(name, now, egress, own_spacing ~= nil)
--- Redirects within a host count as one request: on another port only a back-off applies.
+-- A chain that has a slot there waits for the spacing only (HTTP P15): a slow pace must not end it.
 local is_there = redis.call('HGET', gate.host.key, 's:' .. claim) and now >= gate.not_before
-local code = not is_there and why_not(gate, now, concurrency, spacing, claim)
+local opens = is_there and math.min(gate.host.last_start, now) + math.min(spacing, most_apart)
+local code
+if not is_there then
+  code = why_not(gate, now, concurrency, spacing, claim)
+elseif now < opens then
+  code = 'host_spacing'
+end
 -- If a worker dies while waiting, the feed has not killed it (SECURITY Q2).
-if mine then redis.call('HDEL', state_key(url), 'plain') end
+if mine and not is_there then redis.call('HDEL', state_key(url), 'plain') end
 if mine and mine[3] then redis.call('HSET', state_key(url), 'alone', code and '0' or '1') end
-if is_there then return {0, ''} end
+if is_there then
+  if code then return {text(opens - now), code} end
+  redis.call('HSET', gate.host.key, 'last_start', text(now))
+  return {0, ''}
+end
 if not code then
   take_slot(gate, claim, now, lease_end, claim, gap_of(gate, spacing))
   write_slots(gate, now)

@@ -771,6 +771,26 @@ TEST_F(HostGates, ARedirectTakesASlotWhereItLeads) {
   EXPECT_FALSE(Ingest(store).take_slot(led, "b.org", limits, minutes(5))->has_value()) << "the claim is over";
 }
 
+/// HTTP P15: wherever the chain was in between.
+TEST_F(HostGates, TheHopsOfAChainAreSpacedToo) {
+  add_many(2);
+  const HostLimits limits{1, minutes(1)};
+  const Claim led = the_one(polite(worker_a, 1));
+  const auto wait = [&](const std::string& at) { return **Ingest(store).take_slot(led, at, limits, minutes(5)); };
+  EXPECT_EQ(wait("b.org"), Milliseconds(0));
+  for (const std::string at : {"a.org", "b.org"}) {
+    EXPECT_GT(wait(at), Milliseconds(0)) << at;
+    EXPECT_LE(wait(at), Milliseconds(5'000)) << "a chain does not end at a slow pace";
+    redis({"HSET", "state:host:" + at, "last_start", "1"});
+    EXPECT_EQ(wait(at), Milliseconds(0)) << at;
+    EXPECT_GT(std::stoll(host("last_start", at)), 1) << "the next one waits for this start";
+    EXPECT_GT(wait(at), Milliseconds(0)) << at;
+  }
+  answer(led, Is::served);
+  make_all_due();
+  EXPECT_TRUE(polite(worker_b, 1, minutes(1)).claims.empty()) << "other feeds wait for the chain's last start";
+}
+
 TEST_F(HostGates, ASlotElsewhereEndsWithTheReleaseToo) {
   add_many(1);
   add_many(1, "b.org");

@@ -294,7 +294,8 @@ asio::awaitable<StoreResult<std::optional<Milliseconds>>> FetchedDocument::take_
   const auto ask = [&](Store& store) { return Ingest(store).take_slot_for(claim_, server, limits, longest); };
   const StoreResult<Milliseconds> wait = co_await store_.call_at(home, ask);
   if (!wait) co_return wait.error();
-  if (wait->count() == 0) entered_.push_back({server, is_own});
+  const bool is_known = std::ranges::find(entered_, server, &Entered::server) != entered_.end();
+  if (wait->count() == 0 && !is_known) entered_.push_back({server, is_own});
   co_return std::optional(*wait);
 }
 
