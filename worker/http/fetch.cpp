@@ -289,11 +289,13 @@ asio::awaitable<FetchResult> Fetcher::follow(FetchRequest request) {
       asio::steady_timer timer(co_await asio::this_coro::executor, rest);
       co_await timer.async_wait(asio::use_awaitable);
     }
-    if (request.enter_server) {
+    const std::string server = server_of(next.url);
+    const bool never_left =
+        std::ranges::all_of(chain.hops, [&](const Hop& before) { return server_of(before.url) == server; });
+    if (request.enter_server && !never_left) {
       const bool entered = co_await request.enter_server(next.url);
       if (!entered) {
-        co_return chain.unfollowed(Reason::worker_host_wait, server_of(next.url) + " may not be asked now",
-                                   std::move(answer));
+        co_return chain.unfollowed(Reason::worker_host_wait, server + " may not be asked now", std::move(answer));
       }
     }
     url = std::move(next.url);

@@ -47,8 +47,8 @@ struct FetchRequest {
   MemoryBudget::Share* memory = nullptr;  ///< limits bodies to the memory it grants; null: only the size limits apply
   bool identity = false;                  ///< request no content coding: the retry of HTTP §4 after broken compression
   bool http1 = false;                     ///< do not offer HTTP/2: it fails on this host (HTTP P20)
-  /// Called before following a redirect; if it returns false, the fetch ends with worker.host_wait (HTTP H6). Empty:
-  /// redirects are followed at once.
+  /// Called before following a redirect, unless the chain has never left its first server; if it returns false, the
+  /// fetch ends with worker.host_wait (HTTP H6). Empty: redirects are followed at once.
   std::function<boost::asio::awaitable<bool>(std::string url)> enter_server{};
   FeedSettings settings{};            ///< the operator's settings for the feed
   std::optional<Credential> login{};  ///< the stored login that they name, if it exists (SECURITY K7)
