@@ -270,8 +270,8 @@ class Differ {
     rekey.digest = std::string(value_of(guid.fields, "digest"));
     if (!guid.mended.empty() || !changes_[i] || is_news(i)) return false;
     const Fields stored = with_implied(guid.fields), now = with_implied(read_[i].fields);
-    const auto is_removed = [&](const auto& field) {  // date_updated stays
-      return !is_own_field(field.first) && field.first != "date_updated" && find_field(now, field.first) == nullptr;
+    const auto is_removed = [&](const auto& field) {
+      return !is_own_field(field.first) && find_field(now, field.first) == nullptr;
     };
     if (std::ranges::any_of(stored, is_removed)) return false;
     for (const auto& [name, value] : now) {
