@@ -135,6 +135,15 @@ TEST(ReadFeed, TakesAnIntegerOfMoreThan64BitsAsText) {
   EXPECT_EQ(feed.entries.front().id, "99999999999999999999");
 }
 
+TEST(ReadFeed, KeepsCredentialsInAddresses) {
+  const Feed feed = read_feed("<rss version='2.0'><channel><item><enclosure url='https://me:pass@a.example/e.mp3'/>"
+                              "</item></channel></rss>",
+                              {})
+                        .value();
+  ASSERT_EQ(feed.entries.size(), 1U);
+  EXPECT_EQ(feed.entries.front().enclosures.at(0).url, "https://me:pass@a.example/e.mp3");
+}
+
 TEST(ReadFeed, DropsMediaValuesWithBidirectionalControls) {
   const Feed feed = read_feed(
                         "<rss version='2.0' xmlns:media='http://search.yahoo.com/mrss/'><channel><item>"
