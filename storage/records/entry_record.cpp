@@ -272,6 +272,11 @@ std::string entry_digest(const Fields& fields, bool* has_idle) {
   return digest;
 }
 
+bool is_same_but_idle(std::string_view name, const std::string& one, const std::string& other) {
+  std::string buffer, other_buffer;
+  return lasting(name, one, buffer) == lasting(name, other, other_buffer);
+}
+
 bool is_reader_digest(std::string_view digest) {
   if (digest.starts_with(cut_mark)) digest.remove_prefix(cut_mark.size());
   return digest.size() == 16;

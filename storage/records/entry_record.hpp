@@ -35,6 +35,8 @@ bool is_own_field(std::string_view name);
 /// tracking, random numbers in URLs) and derived fields. Equal digests: no difference is worth writing (DESIGN §5).
 /// `has_idle`: set if there are idle values.
 std::string entry_digest(const Fields& fields, bool* has_idle = nullptr);
+/// Whether two values of a field differ at most in idle values.
+bool is_same_but_idle(std::string_view name, const std::string& one, const std::string& other);
 
 /// The digest of builds before entry_digest(), 16 hex digits: over the texts that a reader would notice, with white
 /// space folded, without tracking pixels and volatile parts of URLs. Posts of those builds keep it until they are

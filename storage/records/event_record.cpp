@@ -295,7 +295,8 @@ std::string feed_event(const Commit& commit, const FeedEvent& event, std::int64_
   json.raw("data", event.data);
   if (!event.changed.empty()) json.raw("changed", event.changed);
   if (!event.feed.empty()) json.raw("feed", event.feed);
-  return tail_of(json);
+  std::string tail = tail_of(json);
+  return is_utf8(tail) ? tail : cleaned_text(tail);  // stored values may come from other programs
 }
 
 namespace {

@@ -14,6 +14,7 @@
 #include "parsers/text/limits.hpp"
 #include "parsers/text/strings.hpp"
 #include "parsers/text/url.hpp"
+#include "storage/records/entry_record.hpp"
 #include "storage/records/event_record.hpp"
 
 namespace feedmill {
@@ -22,8 +23,24 @@ namespace {
 constexpr std::size_t max_json = std::size_t{64} << 10;  // of one field: every look-up reads the whole record
 constexpr std::array noticed{"description", "description_type", "image", "language", "link", "title", "title_type"};
 
+/// Fields that change without events: most vary with each document, and `author` never without `authors`.
+constexpr std::array silent{"author", "format", "generator", "san_ver", "updated"};
+
 bool is_noticed(const std::string& name) {
   return std::find(noticed.begin(), noticed.end(), name) != noticed.end();
+}
+
+bool is_followed(const Fields::value_type& field) {
+  return std::find(silent.begin(), silent.end(), field.first) == silent.end();
+}
+
+/// Whether a field changed only in idle values.
+bool is_idle_change(const std::string& name, const std::string& before, const std::string& now) {
+  if (name != "published") return !is_noticed(name) && is_same_but_idle(name, before, now);
+  constexpr std::int64_t day = 86'400;
+  std::int64_t was = 0;  // of the store, where other programs may write any number
+  const auto is = leading_number<std::int64_t>(now);
+  return read_number(before, was) && was > is - day && was < is + day;
 }
 
 }  // namespace
@@ -93,11 +110,28 @@ FeedChange change_of(const Fields& stored, const Fields& read, const EventDetail
     change.write.emplace_back(name, "");
     old.emplace_back(name, before);
   }
+  change.for_copies = std::ranges::any_of(old, is_followed) || std::ranges::any_of(now, is_followed);
   const auto unnoticed = [](const auto& field) { return !is_noticed(field.first); };
   std::erase_if(old, unnoticed);
   std::erase_if(now, unnoticed);
   if (!old.empty() || !now.empty()) change.changed = changes_json(old, now, detail.changed_max);
   return change;
+}
+
+bool keep_idle(const Fields& stored, Fields& read) {
+  std::vector<std::pair<std::string*, const std::string*>> idle;
+  for (auto& field : read) {
+    const std::string* before = find_field(stored, field.first);
+    if ((before != nullptr && *before == field.second) || !is_followed(field)) continue;
+    if (before == nullptr || !is_idle_change(field.first, *before, field.second)) return false;
+    idle.emplace_back(&field.second, before);
+  }
+  const auto is_removed = [&](const auto& field) {
+    return is_followed(field) && find_field(read, field.first) == nullptr;
+  };
+  if (idle.empty() || std::ranges::any_of(stored, is_removed)) return false;
+  for (const auto& [value, before] : idle) *value = *before;
+  return true;
 }
 
 std::string feed_data_json(const Fields& fields) {
@@ -116,8 +150,8 @@ std::string feed_data_json(const Fields& fields) {
 
 std::string mended_data_json(const Fields& write) {
   std::string names;
-  for (const auto& [name, value] : write) {
-    if (is_noticed(name)) names += (names.empty() ? "" : ",") + json_string(name);
+  for (const auto& field : write) {
+    if (is_followed(field)) names += (names.empty() ? "" : ",") + json_string(field.first);
   }
   return "{\"fields\":[" + names + "]}";
 }
@@ -126,7 +160,6 @@ std::string feed_record_json(const Fields& fields, const EventDetail& detail) {
   if (!detail.content) return {};
   std::string json = "{";
   for (const auto& [name, value] : fields) {
-    if (!is_noticed(name)) continue;
     if (json.size() > 1) json += ',';
     json.append(json_string(name)).append(":").append(json_string(value));
     if (json.size() > detail.content_max) return {};

@@ -17,21 +17,26 @@ namespace feedmill {
 Fields feed_fields(const Feed& feed);
 
 /// Difference between the stored record and the one read: fields to write ("" = remove), and `changed`, JSON {field:
-/// [old, new]} for feed_modified, "" if a reader would not notice (DESIGN §4).
+/// [old, new]} for feed_modified, "" if a reader would not notice; `for_copies`: feed_mended is due if `changed`
+/// is "", because copies of the store must change (DESIGN §4).
 struct FeedChange {
   Fields write;
   std::string changed;
+  bool for_copies = false;
 };
 FeedChange change_of(const Fields& stored, const Fields& read, const EventDetail& detail = {});
+
+/// If the record read differs from the stored one only in idle values (counters, `published` by less than a day) and in
+/// fields that change without events, puts the stored idle values back into `read`. Returns whether it did.
+bool keep_idle(const Fields& stored, Fields& read);
 
 /// The `data` of feed_created and feed_modified: JSON object of title, link and format.
 std::string feed_data_json(const Fields& fields);
 
-/// The `data` of feed_mended: names of the written fields that readers see.
+/// The `data` of feed_mended: names of the written fields, except those that change without events.
 std::string mended_data_json(const Fields& write);
 
-/// FeedEvent::feed: the fields a reader would notice. "" if events contain no content, or if it is too long for an
-/// event.
+/// FeedEvent::feed: the whole record. "" if events contain no content, or if it is too long for an event.
 std::string feed_record_json(const Fields& fields, const EventDetail& detail);
 
 // Fields that posts and feeds share.

@@ -34,19 +34,21 @@ class Site {
     Post& post = posts_[posts_.size() - 1 - (chance >> 8U) % std::min<std::size_t>(posts_.size(), listed)];
     const unsigned what = chance % 16;
     if (what < 5) publish(1 + static_cast<int>((chance >> 4U) % 3));
-    if (what >= 5 && what < 11) ++post.edits;
+    if (what >= 5 && what < 10) ++post.edits;
     if (what == 11) ++era_;
     if (what == 12) post.deleted = true;
     if (what == 13) ++titles_;
-    if (what >= 14) ++words_;
+    if (what == 14) ++words_;
+    if (what == 10 || what == 15) ++details_;
   }
   std::string document() const {
     std::string text =
         "<?xml version=\"1.0\"?><feed xmlns=\"http://www.w3.org/2005/Atom\""
-        " xmlns:at=\"http://purl.org/atompub/tombstones/1.0\"><id>urn:site:" +
+        " xmlns:at=\"http://purl.org/atompub/tombstones/1.0\""
+        " xmlns:thr=\"http://purl.org/syndication/thread/1.0\"><id>urn:site:" +
         std::to_string(number_) + "</id><title>Site " + std::to_string(titles_) +
         "</title><updated>2026-01-01T00:00:00Z</updated><subtitle>" + std::string(40 * words_ + 1, 'w') +
-        "</subtitle><link href=\"https://example.org/" + std::to_string(number_) + "\"/>";
+        "</subtitle><link href=\"https://example.org/" + std::to_string(number_) + "\"/>" + details();
     const std::size_t first = posts_.size() > listed ? posts_.size() - listed : 0;
     for (std::size_t i = posts_.size(); i-- > first;)
       text += posts_[i].deleted ? tombstone(posts_[i]) : entry(posts_[i]);
@@ -63,6 +65,18 @@ class Site {
     const auto two = [](std::size_t value) { return (value < 10 ? "0" : "") + std::to_string(value); };
     return "2025-" + two(1 + minutes / 40320 % 12) + "-" + two(1 + minutes / 1440 % 28) + "T" + two(minutes / 60 % 24) +
            ":" + two(minutes % 60) + ":00Z";
+  }
+  /// Elements of the feed itself that readers do not notice; each is sometimes absent.
+  std::string details() const {
+    const std::string number = std::to_string(details_);
+    std::string text =
+        "<generator>G" + number + "</generator><thr:total>" + std::to_string(posts_.size()) + "</thr:total>";
+    if (details_ % 2 == 1)
+      text += "<rights>R" + number + "</rights><icon>https://example.org/" + number + ".ico</icon>";
+    if (details_ % 3 == 1)
+      text += "<category term=\"" + number + "\"/><contributor><name>" + number + "</name></contributor>";
+    if (details_ % 4 == 1) text += "<link rel=\"related\" href=\"https://example.org/" + number + "\"/>";
+    return text;
   }
   std::string id(const Post& post) const {
     return "urn:era:" + std::to_string(era_) + ":" + std::to_string(number_) + ":" + std::to_string(post.number);
@@ -81,7 +95,7 @@ class Site {
            "&lt;/p&gt;</content></entry>";
   }
 
-  unsigned number_, era_ = 0, titles_ = 0, words_ = 0;
+  unsigned number_, era_ = 0, titles_ = 0, words_ = 0, details_ = 0;
   std::vector<Post> posts_;
 };
 

@@ -174,5 +174,30 @@ TEST_F(EventContent, IsUtf8WhateverTheStoreHolds) {
   EXPECT_FALSE(changed.at("changed").as_object().contains("post"));
 }
 
+TEST_F(EventContent, OfAFeedIsItsWholeRecordInTheCommitThatChangesIt) {
+  add();
+  refresh({post("a", 100)});
+  Redis listener(*parse_redis_url(server.admin_url()), Milliseconds(5000));
+  ASSERT_TRUE(listener.command({"PSUBSCRIBE", "*ed"}));
+  Fields record{{"extensions", R"({"itunes":{"explicit":true}})"}, {"rights", "\xff B"}, {"title", "T"}};
+  Commit commit = plan(claim_one(), {post("a", 100), post("b", 200)});
+  commit.feed = record;
+  commit.events = {
+      {"feed_mended", "updated", mended_data_json(record), "", feed_record_json(record, {.content = true})}};
+  send(commit);
+  const json::object mended = last("feed_mended");
+  EXPECT_EQ(mended.at("data"), json::parse(R"({"fields":["extensions","rights","title"]})"));
+  EXPECT_EQ(mended.at("feed").at("extensions").as_string(), record[0].second);
+  EXPECT_EQ(mended.at("feed").at("title"), "T");
+  EXPECT_EQ(redis({"HGET", "Feed:" + feed_url, "rights"}), record[1].second);
+  refresh({post("a", 100, "edited"), post("b", 200)});
+  for (const char* type : {"post_created", "post_modified"}) {
+    const auto message = listener.next();
+    ASSERT_TRUE(message);
+    EXPECT_EQ((*message)[2].text(), type) << "only the stream has feed_mended";
+  }
+  EXPECT_EQ(feed_record_json(record, {.content = true, .content_max = 20}), "");
+}
+
 }  // namespace
 }  // namespace feedmill::test::event_content_test

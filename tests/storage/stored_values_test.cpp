@@ -333,13 +333,19 @@ TEST(StoredFeeds, LoseTheLongestVocabularyAndLongListsFirst) {
   EXPECT_EQ(find_field(is.feed, "contributors"), nullptr);
 }
 
-// Readers get no event for such a change.
-TEST(StoredFeeds, ChangeSilentlyInFieldsWithoutEvents) {
+// Readers get no event for such a change, copies of the store do.
+TEST(StoredFeeds, ReportOtherFieldsToCopiesOfTheStore) {
   const Stored is = stored(rss("", "<title>T</title><copyright>C</copyright><podcast:guid>g</podcast:guid>"));
   const FeedChange change = change_of({{"title", "T"}, {"link", "https://site.example/"}}, is.feed);
   EXPECT_EQ(change.changed, "");
   EXPECT_NE(find_field(change.write, "rights"), nullptr);
   EXPECT_NE(find_field(change.write, "extensions"), nullptr);
+  EXPECT_TRUE(change.for_copies);
+  Fields stored = is.feed;
+  for (auto& [name, value] : stored) {
+    if (name == "format" || name == "san_ver") value = "0";
+  }
+  EXPECT_FALSE(change_of(stored, is.feed).for_copies);
 }
 
 TEST(StoredPosts, KeepWhatOnlyDocumentsSayWhenAProgramChangesThem) {

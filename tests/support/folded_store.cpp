@@ -15,8 +15,7 @@ namespace json = boost::json;
 using Table = FoldedStore::Table;
 
 constexpr std::array outside_of_posts{"bytes", "digest"};
-constexpr std::array inside_of_feeds{"description", "description_type", "image", "language", "link",
-                                     "title",       "title_type"};
+constexpr std::array outside_of_feeds{"author", "format", "generator", "san_ver", "updated"};
 
 std::string text(const json::value& value) {
   if (value.is_string()) return std::string(value.as_string());
@@ -51,12 +50,9 @@ Table as_post(Table fields) {
   return fields;
 }
 
-Table as_record(const Table& fields) {
-  Table record;
-  for (const char* name : inside_of_feeds) {
-    if (const auto field = fields.find(name); field != fields.end()) record.insert(*field);
-  }
-  return record;
+Table as_record(Table fields) {
+  for (const char* name : outside_of_feeds) fields.erase(name);
+  return fields;
 }
 
 std::string shown(const Table& fields) {
@@ -160,7 +156,7 @@ void FoldedStore::apply_feed(const std::string& type, const json::object& event)
   } else {
     record = read_("Feed:" + url);
   }
-  feeds_[url].record = as_record(record);
+  feeds_[url].record = as_record(std::move(record));
 }
 
 void FoldedStore::apply_rekeyed(const json::object& data) {

@@ -151,18 +151,14 @@ class Decider {
     commit.nothing_to_trim = has_nothing_to_trim();
     draft_.decision.unchanged = diff.unchanged;
     if (document.failure) {  // draw no other conclusions; the next document is read completely
-      const Fields read = completed(known_.feed, document.feed);
-      FeedChange change = change_of(known_.feed, read, options_.events);
-      commit.feed = std::move(change.write);
-      if (!first && !change.changed.empty()) {
-        commit.events.push_back({"feed_modified", "updated", feed_data_json(read), std::move(change.changed),
-                                 feed_record_json(read, options_.events)});
-      }
+      tell_feed(document, first);
       if (!diff.has_more && !was_read_alike(claim_.state)) take_print({});  // compared only once
       draft_.fail(failure_of_error(document.failure->reason, true), document.failure->detail, created);
       return;
     }
-    if (!document.cut_short) note_comparison(diff, document.has_idle);
+    const bool keeps_idle =
+        commit.entries.empty() && !compares_all(claim_.state, claim_.now) && keep_idle(known_.feed, document.feed);
+    if (!document.cut_short) note_comparison(diff, document.has_idle || keeps_idle);
     // HTTP P2. A truncated document may be complete next time under the same validators; if the same bytes arrive
     // twice, it always ends there.
     const bool is_whole = !document.cut_short || !document.cut_post.empty();
@@ -429,7 +425,6 @@ class Decider {
   void tell_feed(const Document& document, bool first) {
     const Fields read = document.cut_short ? completed(known_.feed, document.feed) : document.feed;
     FeedChange change = change_of(known_.feed, read, options_.events);
-    const bool noticeable = !change.changed.empty();
     // Differences caused only by this build's rules are not news.
     if (!was_read_alike(claim_.state)) {
       change.changed.clear();
@@ -438,18 +433,21 @@ class Decider {
     }
     Commit& commit = draft_.commit();
     if (first) {
-      commit.events.push_back(
-          {"feed_created", "created", feed_data_json(document.feed), "", feed_record_json(read, options_.events)});
+      if (!document.failure) tell("feed_created", "created", feed_data_json(read), read);
     } else if (!change.changed.empty()) {
-      commit.events.push_back({"feed_modified", "updated", feed_data_json(document.feed), std::move(change.changed),
-                               feed_record_json(read, options_.events)});
-    } else if (noticeable) {
-      commit.events.push_back(
-          {"feed_mended", "updated", mended_data_json(change.write), "", feed_record_json(read, options_.events)});
+      tell("feed_modified", "updated", feed_data_json(read), read, std::move(change.changed));
+    } else if (change.for_copies) {
+      tell("feed_mended", "updated", mended_data_json(change.write), read);
     }
     commit.feed = std::move(change.write);
     // The stored feed was not looked up, and may have a title set by a client.
-    if (first && known_.feed.empty() && find_field(read, "title") == nullptr) commit.feed.emplace_back("title", "");
+    if (first && !document.failure && known_.feed.empty() && find_field(read, "title") == nullptr)
+      commit.feed.emplace_back("title", "");
+  }
+
+  void tell(const char* type, const char* action, std::string data, const Fields& record, std::string changed = {}) {
+    draft_.commit().events.push_back(
+        {type, action, std::move(data), std::move(changed), feed_record_json(record, options_.events)});
   }
 
   /// Without a document, trimming is needed only if the last trim was unfinished, fewer posts are to be kept than

@@ -281,6 +281,67 @@ TEST(Decide, ReportsOnlyFeedChangesThatReadersNotice) {
   }
 }
 
+// A change of idle values alone waits for a day.
+TEST(Decide, SendsStreamOnlyEventsForOtherFeedChanges) {
+  const Fields stored{{"published", "100000"}, {"rights", "A"}, {"title", "T"}, {"updated", "1"}};
+  FeedState day_old = healthy();
+  day_old.document.compared_at = now - hours(25);
+  struct Case {
+    const char* name;
+    FeedState before;
+    Fields read;
+    Fields write;
+    const char* fields;  // "": no event
+    Milliseconds compared_at;
+  };
+  const Case cases[] = {
+      {"rights",
+       healthy(),
+       {{"published", "100000"}, {"rights", "B"}, {"title", "T"}, {"updated", "2"}},
+       {{"rights", "B"}, {"updated", "2"}},
+       R"({"fields":["rights"]})",
+       {}},
+      {"rights gone",
+       healthy(),
+       {{"published", "100000"}, {"title", "T"}, {"updated", "1"}},
+       {{"rights", ""}},
+       R"({"fields":["rights"]})",
+       {}},
+      {"published within a day",
+       healthy(),
+       {{"published", "186399"}, {"rights", "A"}, {"title", "T"}, {"updated", "2"}},
+       {{"updated", "2"}},
+       "",
+       now},
+      {"published and rights",
+       healthy(),
+       {{"published", "186399"}, {"rights", "B"}, {"title", "T"}, {"updated", "1"}},
+       {{"published", "186399"}, {"rights", "B"}},
+       R"({"fields":["published","rights"]})",
+       {}},
+      {"published by a day",
+       healthy(),
+       {{"published", "186400"}, {"rights", "A"}, {"title", "T"}, {"updated", "1"}},
+       {{"published", "186400"}},
+       R"({"fields":["published"]})",
+       {}},
+      {"published, after a day of waiting",
+       day_old,
+       {{"published", "100001"}, {"rights", "A"}, {"title", "T"}, {"updated", "1"}},
+       {{"published", "100001"}},
+       R"({"fields":["published"]})",
+       {}},
+  };
+  for (const Case& c : cases) {
+    const Decision decision = decide_on(c.before, document_of({}, c.read), exchange_with(), unknown_guids(0, stored));
+    EXPECT_EQ(decision.commit.feed, c.write) << c.name;
+    EXPECT_EQ(decision.commit.state.document.compared_at, c.compared_at) << c.name;
+    const bool has_event = *c.fields != '\0';
+    ASSERT_EQ(event_types(decision), has_event ? Types{"feed_mended"} : Types{}) << c.name;
+    EXPECT_EQ(has_event ? decision.commit.events[0].data : "", c.fields) << c.name;
+  }
+}
+
 // HTTP P24
 TEST(Decide, Counts) {
   FeedState before = healthy();
