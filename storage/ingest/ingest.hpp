@@ -54,6 +54,8 @@ struct StoredFeed {
   std::int64_t newest = 0;            ///< timestamp of the newest post
   std::vector<std::string> textless;  ///< guids of newest posts that lack texts, sorted (FeedToRead)
   std::shared_ptr<const void> texts;  ///< owns the texts of the views
+  /// StoredSnapshot::texts_from
+  std::int64_t texts_from = StoredSnapshot::any_age;
 
   /// The stored post with that guid; null = none.
   const StoredGuid* post(std::string_view guid) const;
@@ -67,10 +69,10 @@ struct LookUp {
   /// How to treat the document's markup: posts stored under older rules are returned as the current rules would store
   /// them (SECURITY S13).
   std::optional<GivenMarkup> markup{};
-  const StoredFeed* stored = nullptr;  ///< stored_feeds() of the feed; null: read it now
-  std::uint64_t failovers = 0;         ///< of the claim
-  bool compares_all = false;           ///< return the fields of all its posts, whatever their digests
-  std::uint64_t texts = 0;             ///< with `stored` null: FeedToRead::texts
+  const StoredFeed* stored = nullptr;    ///< stored_feeds() of the feed; null: read it now
+  std::uint64_t failovers = 0;           ///< of the claim
+  bool compares_all = false;             ///< return the fields of all its posts, whatever their digests
+  std::optional<std::uint64_t> texts{};  ///< with `stored` null: FeedToRead::texts
   /// Unix seconds: also read the posts with these scores, unless more than 4 share one second.
   std::span<const std::int64_t> seconds{};
 };
@@ -79,8 +81,9 @@ struct LookUp {
 struct FeedToRead {
   std::string_view feed_url;
   std::uint64_t failovers = 0;  ///< of the claim
-  /// So many newest posts are to have texts: look for those without, and read their items (RELIABILITY L34).
-  std::uint64_t texts = 0;
+  /// So many newest posts are to have texts: look for those without, and read their items (RELIABILITY L34). Absent:
+  /// all posts have texts.
+  std::optional<std::uint64_t> texts{};
 };
 
 /// Refresh operations over a Store's connection.

@@ -88,6 +88,7 @@ class Search {
     known_.items = stored.items_text;
     known_.stored = stored.stored;
     known_.textless = stored.textless.size();
+    known_.texts_from = stored.texts_from;
     known_.newest = stored.newest;
     known_.trimmed = !stored.tombs.empty();
     known_.volatile_parts = stored.volatile_parts;
@@ -293,7 +294,7 @@ std::vector<StoredGuid> stored_posts_of(ReplyView map, std::string_view packed, 
   return posts;
 }
 
-/// All but `items` and `textless`. `newest`: gets the ids of the `feed.texts` newest posts.
+/// All but `items`, `textless` and `texts_from`. `newest`: gets the ids of the `feed.texts` newest posts.
 StoreResult<StoredFeed> read_stored(Trip& trip, const FeedToRead& feed, const Keys& keys,
                                     std::vector<std::string>& newest) {
   std::optional<StoreError> failed;
@@ -303,7 +304,7 @@ StoreResult<StoredFeed> read_stored(Trip& trip, const FeedToRead& feed, const Ke
   stored.feed = trip.take(failed).pairs();
   stored.stored = static_cast<std::uint64_t>(trip.take(failed).integer());
   stored.newest = trip.take(failed)[1].integer();
-  if (feed.texts > 0) newest = trip.take(failed).texts();
+  if (feed.texts.value_or(0) > 0) newest = trip.take(failed).texts();
   if (failed) return *failed;
   const PackedItems items(packed.text());
   stored.posts = stored_posts_of(map, items.digests, keys.entries());
@@ -317,10 +318,13 @@ StoreResult<StoredFeed> read_stored(Trip& trip, const FeedToRead& feed, const Ke
   return stored;
 }
 
-/// Finds the posts without texts among the newest ones: their items must be read.
-void find_textless(StoredFeed& stored, Trip& trip, std::size_t posts, std::optional<StoreError>& failed) {
+/// Finds the posts without texts among the newest ones: their items must be read. `kept`: FeedToRead::texts.
+void find_textless(StoredFeed& stored, Trip& trip, std::size_t posts, std::optional<std::uint64_t> kept,
+                   std::optional<StoreError>& failed) {
+  if (kept == 0U) stored.texts_from = std::numeric_limits<std::int64_t>::max();
   for (std::size_t i = 0; i < posts; ++i) {
     const ReplyView post = trip.take(failed);
+    if (!failed && i + 1 == kept) stored.texts_from = leading_number<std::int64_t>(post[2].text());
     if (failed || !lacks_texts({{"truncated", std::string(post[1].text())}})) continue;
     stored.textless.emplace_back(post[0].text());
   }
@@ -359,9 +363,9 @@ std::vector<StoreResult<StoredFeed>> Ingest::stored_feeds(std::span<const FeedTo
     trip.add({"HGETALL", trip.keep(keys.feed(url))});
     trip.add({"ZCARD", sort});
     trip.add({"ZRANGE", sort, "0", "0", "REV", "WITHSCORES"});
-    if (feed.texts == 0) continue;
+    if (feed.texts.value_or(0) == 0) continue;
     const std::uint64_t most = std::numeric_limits<std::int32_t>::max();
-    trip.add({"ZRANGE", sort, "0", trip.keep(std::to_string(std::min(feed.texts, most) - 1)), "REV"});
+    trip.add({"ZRANGE", sort, "0", trip.keep(std::to_string(std::min(*feed.texts, most) - 1)), "REV"});
   }
   trip.ask(impl_);
   std::vector<StoreResult<StoredFeed>> all;
@@ -372,14 +376,14 @@ std::vector<StoreResult<StoredFeed>> Ingest::stored_feeds(std::span<const FeedTo
     StoreResult<StoredFeed>& stored = all.emplace_back(read_stored(trip, feed, keys, ids));
     if (stored && trip.is_older_than(feed.failovers)) stored = impl_.leave_older_server();
     if (!stored) ids.clear();
-    for (std::string& id : ids) posts.add({"HMGET", posts.keep(std::move(id)), "guid", "truncated"});
+    for (std::string& id : ids) posts.add({"HMGET", posts.keep(std::move(id)), "guid", "truncated", "timestamp"});
     newest.push_back(ids.size());
   }
   posts.ask(impl_);
   for (std::size_t i = 0; i < all.size(); ++i) {
     if (!all[i]) continue;
     std::optional<StoreError> failed;
-    find_textless(*all[i], posts, newest[i], failed);
+    find_textless(*all[i], posts, newest[i], feeds[i].texts, failed);
     all[i]->items = items_of(*all[i]);
     if (failed) all[i] = *failed;
   }

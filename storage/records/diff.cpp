@@ -151,10 +151,18 @@ class Differ {
     return is_read && !read_[i].passed_over && (is_saved_now(i) || !is_stale(read_[i], guid.fields, now_));
   }
 
+  /// Whether the post has no texts because it is not among the newest ones.
+  bool is_without_texts(std::size_t i) const {
+    if (stored(i).empty() || lacks_texts(stored(i))) return !stored(i).empty();
+    const auto is_stored = [&](std::string_view name) { return find_field(stored(i), name) != nullptr; };
+    return number(stored(i), "timestamp", now_) < known_.texts_from &&
+           std::ranges::none_of(text_field_names, is_stored);
+  }
+
   /// Leaves out the texts of posts that are stored without, unless they are to get them back (RELIABILITY L34).
   void leave_out_texts() {
     for (std::size_t i = 0; i < changes_.size(); ++i) {
-      if (!lacks_texts(stored(i)) || is_saved_now(i)) continue;
+      if (!is_without_texts(i) || is_saved_now(i)) continue;
       if (is_saved(i)) published_.emplace(i, reader_digest(read_[i].fields));
       if (!known_.guids[i].wants_texts) drop_texts(read_[i].fields);
     }

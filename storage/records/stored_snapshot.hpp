@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <span>
 #include <string>
@@ -57,6 +58,7 @@ struct StoredPost {
 /// The stored posts for the guids of a document, read with plain commands (RELIABILITY L5).
 struct StoredSnapshot {
   static constexpr std::size_t max_departed = 50;
+  static constexpr auto any_age = std::numeric_limits<std::int64_t>::min();
   static constexpr std::size_t usual_news = 20;  ///< usual number of new posts at once; more may be a back catalogue
   enum class Is { unknown, tombstoned, same, different };
   struct Guid {
@@ -82,6 +84,7 @@ struct StoredSnapshot {
   std::string items;                       ///< items_text() of the last document
   std::uint64_t stored = 0;                ///< number of the feed's posts
   std::size_t textless = 0;                ///< posts without texts among those that are to have them
+  std::int64_t texts_from = any_age;       ///< older posts are not to have texts (RELIABILITY L34)
   std::int64_t newest = 0;                 ///< timestamp of the newest post
   std::int64_t oldest = 0;                 ///< timestamp of the oldest post; 0 unless more than usual_news are unknown
   bool trimmed = false;                    ///< the feed has tombstones

@@ -54,8 +54,9 @@ bool wants_probe(const FeedState& state, Milliseconds now);
 
 /// Texts that a refresh may bring back, because their posts are among the newest again (RELIABILITY L34).
 struct TextsToRead {
-  std::uint64_t newest = 0;  ///< FeedToRead::texts
-  bool again = false;        ///< more are kept than before: request and read the document even if it is unchanged
+  std::optional<std::uint64_t> newest{};  ///< FeedToRead::texts
+  /// More are kept than before: request and read the document even if it is unchanged.
+  bool again = false;
 };
 /// `configured`: the retention of feeds without their own settings.
 TextsToRead texts_to_read(const FeedState& state, const Retention& configured);

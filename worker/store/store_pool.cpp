@@ -63,7 +63,8 @@ void StorePool::leave() {
   readers_.pop_front();
 }
 
-asio::awaitable<StoreResult<StoredFeed>> StorePool::stored_feed(const Claim& claim, std::uint64_t texts) {
+asio::awaitable<StoreResult<StoredFeed>> StorePool::stored_feed(const Claim& claim,
+                                                                std::optional<std::uint64_t> texts) {
   return requests_.ask<StoreResult<StoredFeed>>(FeedToRead{claim.feed_url, claim.failovers, texts});
 }
 

@@ -49,7 +49,7 @@ class StorePool {
   boost::asio::awaitable<Place> place();
 
   /// Batched with concurrent calls. Not cancellable; they end within the store's timeout.
-  boost::asio::awaitable<StoreResult<StoredFeed>> stored_feed(const Claim& claim, std::uint64_t texts);
+  boost::asio::awaitable<StoreResult<StoredFeed>> stored_feed(const Claim& claim, std::optional<std::uint64_t> texts);
   boost::asio::awaitable<StoreResult<StoredSnapshot>> look_up(const LookUp& wanted);
   boost::asio::awaitable<StoreResult<Committed>> commit(const Commit& commit);
 

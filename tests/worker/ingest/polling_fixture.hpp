@@ -162,7 +162,7 @@ class Polling : public testing::Test {
     return done ? *done : Committed();
   }
 
-  StoredFeed stored_feed(std::uint64_t texts = 0) {
+  StoredFeed stored_feed(std::optional<std::uint64_t> texts = {}) {
     const FeedToRead wanted{url, 0, texts};
     const auto stored = Ingest(store).stored_feeds(std::span(&wanted, 1)).front();
     EXPECT_TRUE(stored);

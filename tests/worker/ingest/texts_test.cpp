@@ -301,6 +301,31 @@ TEST_F(Texts, OfOldPostsChangeWithoutNews) {
   EXPECT_EQ(differences(), "");
 }
 
+TEST_F(Texts, AddedToOldPostsAreNoNews) {
+  std::vector<Item> items = site(3);
+  items[2].text.clear();
+  retention.texts = 1;
+  poll(rss(items));
+  const std::string id = redis({"HGET", url + ":guidmap", items[2].guid});
+  const auto field = [&](const char* name) { return (*Entries(store).get(id))->get(name); };
+  for (const std::uint64_t texts : {std::uint64_t{1}, std::uint64_t{0}}) {
+    retention.texts = texts;
+    for (const std::string text : {"One text", "", "Another text"}) {
+      items[2].text = text;
+      poll(rss(items));
+      EXPECT_EQ(field("summary"), "");
+      EXPECT_EQ(field("summary_text"), text);
+      EXPECT_EQ(field("truncated"), text.empty() ? "" : "texts");
+    }
+    EXPECT_EQ(differences(), "");
+  }
+  retention.texts = Retention::all_texts;
+  poll(rss(items, "again"));
+  EXPECT_EQ(field("summary"), "Another text");
+  EXPECT_EQ(count("post_modified"), 0U);
+  EXPECT_EQ(differences(), "");
+}
+
 TEST_F(Texts, OfASavedPostGoTooAndTheRestStaysAsSaved) {
   retention.texts = 2;
   read(posts_up_to(3));
