@@ -96,7 +96,7 @@ struct PushSettlement {
 struct HubTurn {
   std::string host;    ///< of the hub
   std::string member;  ///< PushTask::member()
-  std::string came;    ///< PushTask::came
+  std::string came;    ///< PushTask::came; `here`: the caller waits itself, `turn`: it has waited
   std::size_t at_once = 4;
   Milliseconds spacing{100};   ///< between starts
   Milliseconds lease{30'000};  ///< when the slot expires
@@ -129,9 +129,9 @@ class Pushes {
   /// Up to `max` subscriptions that need attention, hidden from other workers for `lease`.
   StoreResult<PushTasks> take(std::size_t max, Milliseconds lease);
   /// Takes a slot at a hub: 0 if it may be asked now, until settle(); else how long to wait. While waiting, do not
-  /// settle the task: take() returns it again when a slot is free. If the subscription belongs to another partition and
-  /// the hub's gate is here (RELIABILITY L27), call settle() in that partition in both cases, and free the slot here
-  /// with end_turn().
+  /// settle the task: take() returns it again when a slot is free, unless the caller waits itself. If the subscription
+  /// belongs to another partition and the hub's gate is here (RELIABILITY L27), call settle() in that partition in both
+  /// cases, and free the slot here with end_turn().
   StoreResult<Milliseconds> take_turn(const HubTurn& turn);
   StoreResult<void> end_turn(const std::string& host, const std::string& member);
   /// Stores the request about to be sent to a hub; empty if the feed is gone.

@@ -648,6 +648,27 @@ TEST_F(PushesTest, WaitingFeedsGoBeforeLaterOnes) {
   EXPECT_NEAR(take("#h2", std::to_string(now() - 11 * 3'600'000L) + ".5"), 1.44e7, 5e3);
 }
 
+TEST_F(PushesTest, TurnsWaitedForInPlaceLeaveTheSchedule) {
+  HubTurn turn;
+  turn.host = "hub.example";
+  turn.spacing = 1h;
+  const auto take = [&](const std::string& member, const std::string& came) {
+    turn.member = member;
+    turn.came = came;
+    const auto wait = pushes.take_turn(turn);
+    EXPECT_TRUE(wait) << wait.error().detail;
+    return static_cast<double>(wait->count());
+  };
+  redis({"ZADD", "websub:due", "7", "#h1", "7", "#h2"});
+  EXPECT_EQ(take("#h1", "here"), 0);
+  EXPECT_NEAR(take("#h2", "here"), 3.6e6, 5e3);
+  EXPECT_NEAR(take("#h3", "here"), 7.2e6, 5e3);
+  EXPECT_NEAR(take("#h2", "turn"), 3.6e6, 5e3) << "it keeps its place";
+  EXPECT_EQ(redis({"ZSCORE", "websub:due", "#h2"}), "7");
+  redis({"HSET", "state:host:hub:hub.example", "last_start", std::to_string(now() - 3'600'000)});
+  EXPECT_EQ(take("#h2", "turn"), 0);
+}
+
 /// The hub's gate is in this partition, its subscriptions are in another.
 TEST_F(PushesTest, TurnsMayBeOfAnotherPartition) {
   HubTurn turn;

@@ -25,6 +25,7 @@ using How = PushSettlement::How;
 namespace {
 
 constexpr std::size_t most_redirects = 5;
+constexpr Milliseconds longest_hub_wait{10'000};  // for a slot where a redirect leads
 constexpr std::chrono::hours http_remembered{24};
 constexpr std::size_t most_hubs_remembered = 10'000;
 
@@ -138,8 +139,9 @@ asio::awaitable<void> HubClient::take_step(const PushTask& task, const PushStep&
       break;
     case PushStep::Do::subscribe:
     case PushStep::Do::unsubscribe: {
-      const std::string host = host_of(step.hub), domain = registrable_domain(host);
-      const StoreResult<Milliseconds> wait = co_await wait_for_hub(task, host);
+      const std::string host = host_of(first_url(task, step));
+      Place at{host, registrable_domain(host)};
+      const StoreResult<Milliseconds> wait = co_await wait_for_hub(task, host, task.came);
       if (!wait) metrics_.store_error(wait.error());
       if (!wait) co_return;
       if (wait->count() > 0) {
@@ -148,20 +150,21 @@ asio::awaitable<void> HubClient::take_step(const PushTask& task, const PushStep&
         settlement.delay = *wait;
         break;
       }
-      settlement.delay = wait_for_domain(domain);
+      settlement.delay = wait_for_domain(at.own_domain);
       if (settlement.delay.count() > 0) {
         settlement.how = How::wait;
         settlement.turn = host;
         break;
       }
-      ++domains_[domain].under_way;
+      ++domains_[at.own_domain].under_way;
       const AtExit leave([&] {
-        if (--domains_[domain].under_way == 0) domains_.erase(domain);
+        leave_domain(at.own_domain);
+        if (!at.domain.empty()) leave_domain(at.domain);
       });
       if (step.what == PushStep::Do::subscribe)
-        co_await subscribe(task, step, now);
+        co_await subscribe(task, step, at, now);
       else
-        co_await end(task, step);
+        co_await end(task, at);
       co_return;
     }
   }
@@ -178,12 +181,44 @@ Milliseconds HubClient::wait_for_domain(const std::string& name) {
   return std::chrono::ceil<Milliseconds>(domain.tail - now);
 }
 
+void HubClient::leave_domain(const std::string& name) {
+  const auto found = domains_.find(name);
+  if (found != domains_.end() && --found->second.under_way == 0) domains_.erase(found);
+}
+
+/// WEBSUB S5: leaves the hub that was asked, and waits for a slot at another host. False if there is none in time.
+asio::awaitable<bool> HubClient::move_to(const PushTask& task, std::string host, Place& at,
+                                         Clock::time_point deadline) {
+  if (!at.domain.empty()) leave_domain(std::exchange(at.domain, ""));
+  co_await end_turn(std::exchange(at.hub, host), task.member());
+  const std::string domain = registrable_domain(host);
+  const bool another = domain != at.own_domain;
+  const Clock::time_point until = std::min(deadline, Clock::now() + longest_hub_wait);
+  asio::steady_timer timer(co_await asio::this_coro::executor);
+  for (std::string came = "here";; came = "turn") {
+    Milliseconds wait = another ? wait_for_domain(domain) : Milliseconds(0);
+    if (wait.count() == 0) {
+      if (another) ++domains_[at.domain = domain].under_way;
+      const StoreResult<Milliseconds> hub_wait = co_await wait_for_hub(task, host, came);
+      if (!hub_wait) metrics_.store_error(hub_wait.error());
+      if (!hub_wait) co_return false;
+      if (hub_wait->count() == 0) co_return true;
+      if (another) leave_domain(std::exchange(at.domain, ""));
+      wait = *hub_wait;
+    }
+    if (Clock::now() + wait > until) co_return false;
+    timer.expires_after(wait);
+    co_await timer.async_wait(asio::use_awaitable);
+  }
+}
+
 /// WEBSUB S5, H3: returns zero if the hub may be contacted now; otherwise the time until this task's slot.
-asio::awaitable<StoreResult<Milliseconds>> HubClient::wait_for_hub(const PushTask& task, std::string host) {
+asio::awaitable<StoreResult<Milliseconds>> HubClient::wait_for_hub(const PushTask& task, std::string host,
+                                                                   std::string came) {
   HubTurn turn;
   turn.host = std::move(host);
   turn.member = task.member();
-  turn.came = task.came;
+  turn.came = std::move(came);
   turn.at_once = task.hub_in_trouble ? std::max<std::size_t>(options_.per_hub / 2, 1) : options_.per_hub;
   turn.spacing = task.hub_in_trouble ? 2 * options_.spacing : options_.spacing;
   turn.lease = options_.wall + Milliseconds(10'000);
@@ -198,10 +233,14 @@ std::optional<unsigned> HubClient::other_home_of(std::string_view hub_host) cons
   return home == options_.partition.index ? std::nullopt : std::optional(home);
 }
 
-/// Frees a slot in another partition; if that fails, the slot ends with its lease.
-asio::awaitable<void> HubClient::end_turn(unsigned home, std::string host, std::string member) {
+/// Frees a slot; if that fails, it ends with its lease.
+asio::awaitable<void> HubClient::end_turn(std::string host, std::string member) {
   const auto end = [&](Store& store) { return Pushes(store).end_turn(host, member); };
-  const StoreResult<void> ended = co_await partitions_.call_at(home, end);
+  StoreResult<void> ended;
+  if (const auto home = other_home_of(host))
+    ended = co_await partitions_.call_at(*home, end);
+  else
+    ended = co_await store_.call(end);
   if (!ended) metrics_.store_error(ended.error());
 }
 
@@ -217,12 +256,17 @@ PushRecord HubClient::new_record(const PushTask& task, const PushStep& step, std
   return record;
 }
 
-asio::awaitable<void> HubClient::subscribe(const PushTask& task, const PushStep& step, Milliseconds now) {
-  // Try the URL first at which the hub answered before.
+/// The URL to ask first: the one at which the hub answered before.
+std::string HubClient::first_url(const PushTask& task, const PushStep& step) const {
+  if (step.what == PushStep::Do::unsubscribe) return task.subscription->hub_url;
   const bool known = task.subscription && task.subscription->hub == step.hub && !task.subscription->hub_url.empty();
   const auto plain = only_http_.find(step.hub);
   const bool only_http = plain != only_http_.end() && Clock::now() < plain->second;
-  std::string hub_url = only_http ? step.hub : with_https(known ? task.subscription->hub_url : step.hub);
+  return only_http ? step.hub : with_https(known ? task.subscription->hub_url : step.hub);
+}
+
+asio::awaitable<void> HubClient::subscribe(const PushTask& task, const PushStep& step, Place& at, Milliseconds now) {
+  std::string hub_url = first_url(task, step);
   const Clock::time_point deadline = Clock::now() + options_.wall;
   for (;;) {
     const PushRecord record = new_record(task, step, hub_url);
@@ -235,7 +279,7 @@ asio::awaitable<void> HubClient::subscribe(const PushTask& task, const PushStep&
     if (!*begun) co_return;
     PushNews news{task.feed_url, (*begun)->from, (*begun)->to, "asks " + host_of(record.hub), record.hub, false};
     co_await store_.tell(log_, metrics_, std::move(news), now);
-    const Reply reply = co_await ask(task, record, "subscribe", deadline);
+    const Reply reply = co_await ask(task, record, "subscribe", at, deadline);
     if (reply.no_server && is_https(record.hub_url) && !is_https(step.hub)) {
       if (only_http_.size() >= most_hubs_remembered) only_http_.clear();
       only_http_[step.hub] = Clock::now() + http_remembered;
@@ -247,7 +291,7 @@ asio::awaitable<void> HubClient::subscribe(const PushTask& task, const PushStep&
     settlement.hash = record.hash;
     settlement.note = reply.why;
     settlement.hub_url = reply.hub_url;
-    settlement.turn = host_of(step.hub);
+    settlement.turn = at.hub;
     if (reply.is == Reply::Is::taken) {
       settlement.how = How::sent;
     } else if (reply.is == Reply::Is::refused) {
@@ -265,17 +309,17 @@ asio::awaitable<void> HubClient::subscribe(const PushTask& task, const PushStep&
   }
 }
 
-asio::awaitable<void> HubClient::end(const PushTask& task, const PushStep& step) {
+asio::awaitable<void> HubClient::end(const PushTask& task, Place& at) {
   const PushRecord& record = *task.subscription;
   const auto remember = [&](Store& store) { return Pushes(store).begin_end(record.hash); };
   const StoreResult<bool> begun = co_await store_.call(remember);
   if (!begun) metrics_.store_error(begun.error());
   if (!begun || !*begun) co_return;
-  const Reply reply = co_await ask(task, record, "unsubscribe", Clock::now() + options_.wall);
+  const Reply reply = co_await ask(task, record, "unsubscribe", at, Clock::now() + options_.wall);
   PushSettlement settlement;
   settlement.member = task.member();
   settlement.hash = record.hash;
-  settlement.turn = host_of(step.hub);
+  settlement.turn = at.hub;
   switch (reply.is) {
     case Reply::Is::taken:
       settlement.how = How::wait;
@@ -296,10 +340,10 @@ asio::awaitable<void> HubClient::end(const PushTask& task, const PushStep& step)
   co_await settle(task, std::move(settlement), Milliseconds(0));
 }
 
-/// WEBSUB S4: POSTs, and repeats the POST to targets of 307 and 308. If all redirects are 308, the target is the hub's
-/// new URL.
+/// WEBSUB S4, S5: POSTs, and repeats the POST to targets of 307 and 308, each within the limits of its host. If all
+/// redirects are 308, the target is the hub's new URL.
 asio::awaitable<HubClient::Reply> HubClient::ask(const PushTask& task, const PushRecord& record, std::string mode,
-                                                 Clock::time_point deadline) {
+                                                 Place& at, Clock::time_point deadline) {
   const std::string form = subscription_form(record, mode, options_.public_url + "/w/" + record.token);
   const FeedSettings settings = read_settings(task.feed_url.empty() ? record.settings : task.state.settings);
   Reply reply;
@@ -307,6 +351,14 @@ asio::awaitable<HubClient::Reply> HubClient::ask(const PushTask& task, const Pus
   std::string url = record.hub_url;
   bool for_good = true;
   for (std::size_t followed = 0;; ++followed) {
+    const std::string host = host_of(url);
+    bool may_ask = followed == 0 && host == at.hub;
+    if (!may_ask) may_ask = co_await move_to(task, host, at, deadline);
+    if (!may_ask) {
+      reply.is = Reply::Is::unheard;
+      reply.why = reason_of_hub("leads to " + host + ", which may not be asked now", record);
+      co_return reply;
+    }
     const HttpResult result = co_await fetcher_.post_form(record.feed_url, settings, url, form, deadline);
     if (const auto* failure = std::get_if<HttpFailure>(&result)) {
       if (failure->reason == Reason::limit_body && failure->status / 100 == 2) {
@@ -349,8 +401,8 @@ asio::awaitable<HubClient::Reply> HubClient::ask(const PushTask& task, const Pus
 }
 
 asio::awaitable<void> HubClient::settle(const PushTask& task, PushSettlement settlement, Milliseconds now) {
-  if (const auto home = settlement.turn.empty() ? std::nullopt : other_home_of(settlement.turn))
-    co_await end_turn(*home, std::exchange(settlement.turn, ""), settlement.member);
+  if (!settlement.turn.empty() && other_home_of(settlement.turn))
+    co_await end_turn(std::exchange(settlement.turn, ""), settlement.member);
   const auto write = [&](Store& store) { return Pushes(store).settle(settlement); };
   const StoreResult<PushTurn> done = co_await store_.call(write);
   if (!done) {

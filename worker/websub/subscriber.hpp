@@ -68,6 +68,12 @@ class HubClient {
     PushTask task;
     Milliseconds now{};
   };
+  /// Where a task holds a slot.
+  struct Place {
+    std::string hub;         ///< host of the gate
+    std::string own_domain;  ///< of the first hub asked, until the task ends: redirects keep no other hub waiting
+    std::string domain{};    ///< of a redirect's target, "" = none or the same
+  };
   /// Requests to hubs of one registrable domain.
   struct Domain {
     std::size_t under_way = 0;
@@ -78,15 +84,19 @@ class HubClient {
   boost::asio::awaitable<DueLanes<Given>::Taken> take_tasks(std::size_t room);
   boost::asio::awaitable<void> look_after(const Given& given);
   boost::asio::awaitable<void> take_step(const PushTask& task, const PushStep& step, Milliseconds now);
-  boost::asio::awaitable<void> subscribe(const PushTask& task, const PushStep& step, Milliseconds now);
-  boost::asio::awaitable<void> end(const PushTask& task, const PushStep& step);
-  boost::asio::awaitable<Reply> ask(const PushTask& task, const PushRecord& record, std::string mode,
+  boost::asio::awaitable<void> subscribe(const PushTask& task, const PushStep& step, Place& at, Milliseconds now);
+  boost::asio::awaitable<void> end(const PushTask& task, Place& at);
+  boost::asio::awaitable<Reply> ask(const PushTask& task, const PushRecord& record, std::string mode, Place& at,
                                     Clock::time_point deadline);
   boost::asio::awaitable<void> settle(const PushTask& task, PushSettlement settlement, Milliseconds now);
   std::optional<unsigned> other_home_of(std::string_view hub_host) const;
-  boost::asio::awaitable<void> end_turn(unsigned home, std::string host, std::string member);
+  boost::asio::awaitable<void> end_turn(std::string host, std::string member);
+  boost::asio::awaitable<bool> move_to(const PushTask& task, std::string host, Place& at, Clock::time_point deadline);
   Milliseconds wait_for_domain(const std::string& name);
-  boost::asio::awaitable<StoreResult<Milliseconds>> wait_for_hub(const PushTask& task, std::string host);
+  void leave_domain(const std::string& name);
+  boost::asio::awaitable<StoreResult<Milliseconds>> wait_for_hub(const PushTask& task, std::string host,
+                                                                 std::string came);
+  std::string first_url(const PushTask& task, const PushStep& step) const;
   PushRecord new_record(const PushTask& task, const PushStep& step, std::string hub_url) const;
 
   Fetcher& fetcher_;

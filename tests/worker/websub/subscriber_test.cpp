@@ -124,6 +124,34 @@ TEST_F(TwoHubs, OfOneDomainAreFewAtOnce) {
   EXPECT_EQ(many.count("/hub"), 8U);
 }
 
+// WEBSUB S5: however many hubs lead to a host, and however often it redirects within itself.
+TEST_F(TwoHubs, RedirectsTakeTurnsWhereTheyLead) {
+  configure = [](WebSub::Options& options) {
+    options.subscriber.spacing = 1h;
+    options.drain = 0ms;
+  };
+  HttpServer third(authority.issue({.names = {"DNS:third.example"}}));
+  names.serve("third.example", {.addresses = {"127.0.0.1"}});
+  third.serve("/1", Response{.status = 307, .headers = {{"Location", "/2"}}});
+  third.serve("/2", Response{.status = 500});
+  HttpServer leading(authority.issue({.names = {"DNS:*.leads.example"}}));
+  leading.serve("/hub", Response{.status = 307, .headers = {{"Location", third.url("third.example", "/1")}}});
+  std::vector<std::string> urls;
+  for (const std::string name : {"a.leads.example", "b.leads.example", "c.leads.example"}) {
+    names.serve(name, {.addresses = {"127.0.0.1"}});
+    const std::string path = "/" + name;
+    urls.push_back(add_feed(path, {{"1", "first"}}, hub_links(publisher.url(path), leading.url(name, "/hub"))));
+  }
+  start();
+  for (const std::string& url : urls) {
+    EXPECT_TRUE(becomes([&] { return record(url).state.push.standing.tries == 1; })) << url;
+    EXPECT_EQ(record(url).state.push.standing.note, "leads to third.example, which may not be asked now");
+  }
+  EXPECT_EQ(leading.count("/hub"), 3U);
+  EXPECT_EQ(third.count("/1"), 1U);
+  EXPECT_EQ(third.count("/2"), 0U);
+}
+
 /// How a hub answers renewals: the first `times` with `status`, all others with 202 and no verification.
 struct Refusals {
   std::string name;
