@@ -152,7 +152,7 @@ Looks::~Looks() {
 }
 
 void Looks::set_probe(ProbeOptions probe) {
-  probe.turns = options_.probe.turns;
+  probe.store = options_.probe.store;
   probe.fetch.max_body_bytes = std::min(probe.fetch.max_body_bytes, longest_document);
   probe.reading.max_body_bytes = probe.fetch.max_body_bytes;
   options_.probe = std::move(probe);

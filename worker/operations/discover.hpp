@@ -100,7 +100,7 @@ class Looks {
   Looks(const Looks&) = delete;
   Looks& operator=(const Looks&) = delete;
 
-  /// Sets the options of later calls of begin(); keeps the hosts' request times.
+  /// Sets the options of later calls of begin(); keeps the store.
   void set_probe(ProbeOptions probe);
   /// The fetch options of later calls.
   const FetchOptions& fetching() const { return options_.probe.fetch; }

@@ -3,21 +3,30 @@
 #include <algorithm>
 #include <array>
 #include <exception>
+#include <random>
 #include <thread>
 #include <utility>
+#include <variant>
 
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <fmt/format.h>
 
+#include "storage/ingest/ingest.hpp"
+#include "worker/base/units.hpp"
 #include "worker/egress/web_url.hpp"
 #include "worker/http/content_coding.hpp"
+#include "worker/http/http_fields.hpp"
+#include "worker/policy/answers.hpp"
 
 namespace feedmill {
 namespace {
 
 namespace asio = boost::asio;
+
+constexpr Milliseconds longest_host_wait{10'000};   // HTTP H6
+constexpr Milliseconds longest_of_stranger{5'000};  // for a slot at another site's server (HTTP H6)
 
 /// Parses the page or feed into `look`. `response` must still have its body, or the part of it that arrived (`is_cut`).
 void read_markup(const FetchResponse& response, bool is_cut, const ReadingOptions& options, Look& look) {
@@ -72,23 +81,16 @@ std::string Look::trouble() const {
   return "no feed";
 }
 
-HostTurns::Clock::time_point HostTurns::next(const std::string& host, std::chrono::milliseconds spacing) {
-  const std::lock_guard lock(mutex_);
-  const auto now = Clock::now();
-  std::erase_if(last_, [&](const auto& one) { return one.second + spacing < now; });
-  const auto last = last_.find(host);
-  const auto turn = last == last_.end() ? now : std::max(now, last->second + spacing);
-  last_[host] = turn;
-  return turn;
+Probe::Probe(ProbeOptions options) : options_(std::move(options)), fetcher_(loop_.get_executor(), options_.fetch) {
+  std::random_device random;
+  for (int i = 0; i < 4; ++i) claim_.id += fmt::format("{:08x}", random());
 }
 
-Probe::Probe(ProbeOptions options) : options_(std::move(options)), fetcher_(loop_.get_executor(), options_.fetch) {}
-
 Look Probe::look(const std::string& url) {
-  wait_for_turn(host_of(url));
   Look look;
   look.request.feed_url = look.request.url = url;
-  look.fetched = fetch(look.request);
+  look.fetched = fetch_in_turn(look.request);
+  note_pause(look);
   const auto* const error = std::get_if<FetchError>(&look.fetched);
   const bool is_cut = error != nullptr && error->cut_off;
   if (const auto* const came = is_cut ? &*error->cut_off : look.response()) {
@@ -106,17 +108,98 @@ void Probe::stop_if_given_up() const {
   if (options_.gives_up()) throw Interrupted{};
 }
 
-void Probe::wait_for_turn(const std::string& host) {
-  stop_if_given_up();
-  using Clock = HostTurns::Clock;
-  const auto turn = options_.turns->next(host, options_.spacing);
-  while (Clock::now() < turn) {
-    std::this_thread::sleep_for(std::min<Clock::duration>(turn - Clock::now(), interrupt_interval));
-    stop_if_given_up();
+FetchResult Probe::fetch_in_turn(const FetchRequest& request) {
+  claim_.feed_url = request.url;
+  FetchError error;
+  error.reason = Reason::worker_host_wait;
+  try {
+    error.detail = enter(request.url);
+    FetchResult fetched = error.detail.empty() ? fetch(request) : std::move(error);
+    leave();
+    return fetched;
+  } catch (...) {
+    leave();
+    throw;
   }
 }
 
-FetchResult Probe::fetch(const FetchRequest& request) {
+/// Waits until the server of `url` may be asked. Returns why it may not be asked now, or "". Blocks.
+std::string Probe::enter(const std::string& url) {
+  const std::string host = host_of(url);
+  if (const auto paused = paused_.find(host); paused != paused_.end()) return paused->second;
+  const auto until = Clock::now() + longest_host_wait;
+  for (;;) {
+    stop_if_given_up();
+    const StoreResult<Milliseconds> wait = take_turn(url);
+    if (!wait) return "the store cannot be asked about " + host + ": " + wait.error().detail;
+    if (wait->count() == 0) return {};
+    const auto turn = Clock::now() + *wait;
+    if (turn > until) {
+      return fmt::format("{} may not be asked before {}", host, format_time(std::chrono::system_clock::now() + *wait));
+    }
+    while (Clock::now() < turn) {
+      std::this_thread::sleep_for(std::min<Clock::duration>(turn - Clock::now(), interrupt_interval));
+      stop_if_given_up();
+    }
+  }
+}
+
+/// Takes a slot at the server of `url`, or a start if there is one (HTTP H6). 0 = taken, else when to ask again.
+StoreResult<Milliseconds> Probe::take_turn(const std::string& url) {
+  const std::string server = server_of(url);
+  if (!options_.store) {
+    const auto now = Clock::now();
+    const auto [start, is_first] = starts_.try_emplace(host_of(url), now);
+    const auto turn = start->second + (is_first ? Milliseconds(0) : options_.hosts.of(server).limits.spacing);
+    if (turn > now) return std::chrono::ceil<Milliseconds>(turn - now);
+    start->second = now;
+    return Milliseconds(0);
+  }
+  const Milliseconds longest =
+      is_one_site(claim_.feed_url, url) ? Milliseconds(options_.fetch.wall) : longest_of_stranger;
+  const auto wait = Ingest(store_of(server)).take_slot_for(claim_, server, options_.host, longest);
+  if (wait && wait->count() == 0) entered_.insert(server);
+  return wait;
+}
+
+/// Ends all slots. One that the store does not hear about ends by itself.
+void Probe::leave() {
+  for (const std::string& server : std::exchange(entered_, {})) {
+    static_cast<void>(Ingest(store_of(server)).leave_slot(claim_, server, nullptr));
+  }
+}
+
+Store& Probe::store_of(const std::string& server) {
+  const std::string gate = options_.hosts.of(server).gate;
+  const unsigned home = partition_of_name(host_of_gate(gate), options_.store->partition.count);
+  auto at = stores_.find(home);
+  if (at == stores_.end()) at = stores_.emplace(home, Store(*options_.store).options_at(home)).first;
+  return at->second;
+}
+
+/// HTTP P9: an answer's pause holds for the rest of the probe.
+void Probe::note_pause(Look& look) {
+  const auto note = [&](const auto& answer) {
+    const auto now = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
+    if (answer.hops.empty() || answer.headers.empty() || answer.status < 300) return;
+    const std::string host = host_of(answer.hops.back().url);
+    const auto asked = retry_after(answer.headers, now);
+    if (asked && asked->wait.count() > 0) {
+      look.not_before = now + asked->wait;
+      paused_[host] = fmt::format("{} asked for a pause until {}", host, format_time(*look.not_before));
+    } else if (answer.status == 429 || answer.status == 503) {
+      paused_[host] = fmt::format("{} answered {} before", host, answer.status);
+    }
+  };
+  std::visit(note, look.fetched);
+}
+
+FetchResult Probe::fetch(FetchRequest request) {
+  std::string refused;
+  request.enter_server = [&](std::string url) -> asio::awaitable<bool> {
+    refused = enter(url);  // only this transfer uses the loop
+    co_return refused.empty();
+  };
   std::optional<FetchResult> result;
   std::exception_ptr failed;
   bool ended = false;
@@ -134,6 +217,7 @@ FetchResult Probe::fetch(const FetchRequest& request) {
   }
   stop_if_given_up();
   if (failed) std::rethrow_exception(failed);
+  if (!refused.empty()) std::get<FetchError>(*result).detail = std::move(refused);
   return std::move(*result);
 }
 

@@ -1,19 +1,22 @@
-// Fetches URLs once without storing anything, for check, discover, add and the API. Blocking, without Redis.
+// Fetches URLs once, for check, discover, add and the API. Blocking. Stores nothing but the slots that it takes at
+// hosts.
 #pragma once
 
 #include <chrono>
 #include <functional>
 #include <map>
-#include <memory>
-#include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 
 #include <boost/asio/io_context.hpp>
 
 #include "parsers/feed/feed.hpp"
 #include "parsers/lists/discovery.hpp"
+#include "storage/records/fleet_records.hpp"
+#include "storage/store/store.hpp"
 #include "worker/base/posix_signals.hpp"
+#include "worker/config/host_rules.hpp"
 #include "worker/http/fetch.hpp"
 #include "worker/policy/attempt.hpp"
 
@@ -26,6 +29,8 @@ struct Look {
   Reading reading;           ///< as a worker would parse it for the first time
   std::optional<Feed> feed;  ///< set for a 200 with a feed
   PageLinks page;            ///< from Link headers, and from the markup of a 200 that is not a feed
+  /// The end of the pause that the answer asked for, if it did (HTTP P9).
+  std::optional<std::chrono::system_clock::time_point> not_before;
 
   /// The response, or null.
   const FetchResponse* response() const { return std::get_if<FetchResponse>(&fetched); }
@@ -39,30 +44,19 @@ struct Look {
   std::string trouble() const;
 };
 
-/// The times of the last requests to hosts, shared by concurrent probes. On any thread.
-class HostTurns {
- public:
-  using Clock = std::chrono::steady_clock;
-
-  /// Reserves the next time for a request to `host`, at least `spacing` after the previous one.
-  Clock::time_point next(const std::string& host, std::chrono::milliseconds spacing);
-
- private:
-  std::mutex mutex_;
-  std::map<std::string, Clock::time_point> last_;
-};
-
 struct ProbeOptions {
   FetchOptions fetch;
   ReadingOptions reading;
-  std::chrono::milliseconds spacing{};  ///< delay between two requests to a host
+  HostLimits host;  ///< those of Ingest::take_slot_for()
+  HostRules hosts;
+  /// Where requests take slots, like the whole fleet's (HTTP P15). Without it, only this probe's own are spaced.
+  std::optional<StoreOptions> store;
   /// Whether to cancel; polled every interrupt_interval.
   std::function<bool()> gives_up = interrupted;
-  std::shared_ptr<HostTurns> turns = std::make_shared<HostTurns>();
 };
 
-/// Fetches one URL at a time with the worker's egress policy and limits. Waits `spacing` between requests to a host
-/// (HTTP P15); the limits of the whole fleet are in Redis and do not apply.
+/// Fetches one URL at a time with the worker's egress policy and limits. Each request, redirects included, waits up to
+/// 10 s until the host may be asked (HTTP P15, H6). A host that asks for a pause is not asked again.
 class Probe {
  public:
   explicit Probe(ProbeOptions options);
@@ -71,13 +65,25 @@ class Probe {
   Look look(const std::string& url);
 
  private:
-  FetchResult fetch(const FetchRequest& request);
-  void wait_for_turn(const std::string& host);
+  using Clock = std::chrono::steady_clock;
+
+  FetchResult fetch(FetchRequest request);
+  FetchResult fetch_in_turn(const FetchRequest& request);
+  std::string enter(const std::string& url);
+  StoreResult<Milliseconds> take_turn(const std::string& url);
+  void leave();
+  void note_pause(Look& look);
+  Store& store_of(const std::string& server);
   void stop_if_given_up() const;
 
   ProbeOptions options_;
   boost::asio::io_context loop_{1};
   Fetcher fetcher_;
+  std::map<unsigned, Store> stores_;                 // by partition
+  Claim claim_;                                      // stands for the URL that is fetched
+  std::set<std::string> entered_;                    // servers with a slot
+  std::map<std::string, Clock::time_point> starts_;  // by host, without a store
+  std::map<std::string, std::string> paused_;        // by host: why it is not asked again
 };
 
 }  // namespace feedmill

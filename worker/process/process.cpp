@@ -28,12 +28,22 @@ namespace feedmill {
 namespace asio = boost::asio;
 using namespace asio::experimental::awaitable_operators;
 
+namespace {
+
+ProbeOptions probe_options_at(const ServeTask& task) {
+  ProbeOptions options = probe_options(task.config);
+  options.store = store_options(task.config, task.redis_url);
+  return options;
+}
+
+}  // namespace
+
 Process::Process(std::vector<ServeTask> tasks, Log& log, BlockedPosixSignals& stop)
     : log_(log),
       stop_(stop),
       memory_(shared_memory(tasks.front().config)),
       reading_(reading_threads(tasks.front().config, loops_of(tasks.front().config, tasks.front().mode)), memory_),
-      looks_({.probe = probe_options(tasks.front().config), .at_once = 4}, memory_) {
+      looks_({.probe = probe_options_at(tasks.front()), .at_once = 4}, memory_) {
   const std::size_t stores = tasks.size();
   for (ServeTask& task : tasks) {
     stores_.push_back(std::make_unique<ServedStore>(std::move(task), shared_by_stores(stores)));

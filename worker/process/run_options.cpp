@@ -310,8 +310,10 @@ FetchOptions look_options(const Config& config) {
 ProbeOptions probe_options(const Config& config) {
   ProbeOptions options;
   options.fetch = look_options(config);
-  options.reading = refresh_options(config, RunMode::selected).reading;
-  options.spacing = config.host.spacing;
+  RefreshOptions refresh = refresh_options(config, RunMode::selected);
+  options.reading = std::move(refresh.reading);
+  options.host = std::move(refresh.host);
+  options.hosts = std::move(refresh.hosts);
   return options;
 }
 

@@ -104,7 +104,11 @@ std::vector<FeedBehind> feeds_behind(const std::vector<std::string>& urls, bool 
     if (records[i]) doubtful.erase(doubtful.begin() + static_cast<std::ptrdiff_t>(i));
   }
   std::optional<Probe> probe;
-  if (!doubtful.empty()) probe.emplace(probe_options(context.config));
+  if (!doubtful.empty()) {
+    ProbeOptions options = probe_options(context.config);
+    if (!dry_run) options.store = context.store.options_at(context.store.partition().index);
+    probe.emplace(std::move(options));
+  }
   std::vector<FeedBehind> feeds;
   bool undecided = false;
   for (const std::string& url : urls) {

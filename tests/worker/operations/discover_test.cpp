@@ -1,4 +1,4 @@
-// Pages of publishing systems, and which of their feeds `add` takes.
+// Pages of publishing systems, and which of their feeds `add` takes; what probes may ask.
 #include "worker/operations/discover.hpp"
 
 #include <algorithm>
@@ -9,7 +9,10 @@
 
 #include <gtest/gtest.h>
 
+#include "storage/feeds/hosts.hpp"
+#include "storage/ingest/ingest.hpp"
 #include "tests/support/http_server.hpp"
+#include "tests/support/redis_server.hpp"
 #include "worker/config/config.hpp"
 #include "worker/process/run_options.hpp"
 
@@ -289,6 +292,92 @@ TEST_P(PageShapes, LeadToTheSitesOwnFeed) {
 
 INSTANTIATE_TEST_SUITE_P(All, PageShapes, testing::ValuesIn(shapes()),
                          [](const auto& test) { return std::string(test.param.name); });
+
+/// HTTP P15, P9: a page that leads its readers to another host, with a store (true) or without.
+class ProbeGates : public testing::TestWithParam<bool> {
+ protected:
+  ProbeGates() {
+    Config config = *load_config(ConfigSources());
+    config.egress.allow = {"127.0.0.0/8:1024-65535"};
+    config.host.spacing = {};
+    config.hosts["127.0.0.2"].spacing = std::chrono::minutes(1);
+    options = probe_options(config);
+    EXPECT_TRUE(store.open());
+    EXPECT_TRUE(Hosts(store).set(options.hosts.settings()));
+    if (GetParam()) options.store = StoreOptions{.url = redis.url()};
+  }
+  std::string at_victim(const std::string& path) const { return victim.url("127.0.0.2", path); }
+  std::string gate() const { return "state:host:" + victim.server("127.0.0.2"); }
+  /// Discovers the feeds of a page with links to `urls`. Returns the reasons of the refused ones among them.
+  std::vector<std::string> reasons(const std::vector<std::string>& urls) {
+    std::string head;
+    for (const std::string& url : urls) head += rss("x", url);
+    http.serve("/", test::Response{.headers = {{"Content-Type", "text/html"}}, .body = "<html><head>" + head});
+    Probe probe(options);
+    Discovery found;
+    discover(probe, http.url("/"), found);
+    std::vector<std::string> all;
+    for (const RefusedCandidate& refused : found.refused) {
+      if (std::ranges::find(urls, refused.url) != urls.end()) all.push_back(refused.reason);
+    }
+    return all;
+  }
+
+  test::RedisServer redis;
+  Store store{StoreOptions{.url = redis.url()}};
+  test::HttpServer http, victim{0, boost::asio::ip::make_address_v4("127.0.0.2")};
+  ProbeOptions options;
+};
+
+TEST_P(ProbeGates, AHostIsAskedAtItsPaceWhereverRedirectsComeFrom) {
+  const auto lead = test::Response{.status = 302, .headers = {{"Location", at_victim("/hop")}}};
+  for (const char* const path : {"/e0", "/e1", "/e2"}) http.serve(path, lead);
+  const auto all = reasons({http.url("/e0"), http.url("/e1"), http.url("/e2"), at_victim("/feed")});
+  EXPECT_EQ(victim.requests().size(), 1U);
+  ASSERT_EQ(all.size(), 4U);
+  for (std::size_t i = 1; i < all.size(); ++i) {
+    EXPECT_NE(all[i].find("127.0.0.2 may not be asked before "), all[i].npos) << all[i];
+  }
+}
+
+TEST_P(ProbeGates, AHostThatAsksForAPauseIsNotAskedAgain) {
+  options.hosts = HostRules(HostLimits{1, {}, ""});
+  EXPECT_TRUE(Hosts(store).set({}));
+  victim.serve_rest([](const auto&) { return test::Response{.status = 429, .headers = {{"Retry-After", "86400"}}}; });
+  const auto all = reasons({at_victim("/1"), at_victim("/2"), at_victim("/3")});
+  EXPECT_EQ(victim.requests().size(), 1U);
+  ASSERT_EQ(all.size(), 3U);
+  EXPECT_NE(all[0].find("429"), all[0].npos) << all[0];
+  EXPECT_NE(all[2].find("127.0.0.2 asked for a pause until "), all[2].npos) << all[2];
+}
+
+TEST_P(ProbeGates, AClosedGateKeepsThemOut) {
+  if (!GetParam()) GTEST_SKIP() << "gates are in the store";
+  const std::string later = std::to_string((*store.now() + std::chrono::hours(1)).count());
+  test::redis_command(redis, {"HSET", gate(), "not_before", later, "refusals", "1", "closed", "1"});
+  http.serve("/e0", test::Response{.status = 302, .headers = {{"Location", at_victim("/hop")}}});
+  const auto all = reasons({at_victim("/feed"), http.url("/e0")});
+  EXPECT_TRUE(victim.requests().empty());
+  ASSERT_EQ(all.size(), 2U);
+  for (const std::string& one : all) EXPECT_NE(one.find("may not be asked before "), one.npos) << one;
+}
+
+TEST_P(ProbeGates, TheirRequestsCountForTheFleetAndTheirSlotsEnd) {
+  if (!GetParam()) GTEST_SKIP() << "the fleet meets in the store";
+  reasons({at_victim("/feed")});
+  EXPECT_EQ(victim.requests().size(), 1U);
+  // All ports of a host share its slots and starts.
+  EXPECT_EQ(test::redis_command(redis, {"HKEYS", "state:host:127.0.0.2"}), "last_start");
+  Claim other;
+  other.id = std::string(32, 'a');
+  const auto wait =
+      Ingest(store).take_slot_for(other, victim.server("127.0.0.2"), options.host, std::chrono::seconds(5));
+  ASSERT_TRUE(wait);
+  EXPECT_GT(*wait, std::chrono::seconds(10));
+}
+
+INSTANTIATE_TEST_SUITE_P(All, ProbeGates, testing::Bool(),
+                         [](const auto& test) { return test.param ? "AtTheStore" : "Alone"; });
 
 }  // namespace
 }  // namespace feedmill::discover_test
