@@ -44,7 +44,7 @@ EntryWrite creation(EntryRecord& record, std::int64_t timestamp, std::int64_t no
 /// correction.
 bool is_stale(const EntryRecord& record, const Fields& stored, std::int64_t now) {
   constexpr std::int64_t slowest_cache = 86'400;
-  if (number(stored, "rev", 1) <= 1 || now - number(stored, "last_changed", 0) > slowest_cache) return false;
+  if (number(stored, "rev", 1) <= 1 || now - number(stored, "last_changed", 0) >= slowest_cache) return false;
   const auto read_date = parse_moment(value_of(record.fields, "date_updated"));
   const auto stored_date = parse_moment(value_of(stored, "date_updated"));
   return read_date && stored_date && *read_date < *stored_date && unix_seconds(*stored_date) <= now;
@@ -143,12 +143,12 @@ class Differ {
 
   const Fields& stored(std::size_t i) const { return known_.guids[i].fields; }
 
-  /// Whether the stored fields were loaded and are not protected by a newer `date_updated`.
+  /// Whether the post was read and its stored fields were loaded.
   bool is_compared(std::size_t i) const {
     const StoredSnapshot::Guid& guid = known_.guids[i];
     const bool may_differ = known_.compares_all || guid.wants_texts;
     const bool is_read = guid.is == Is::different || (guid.is == Is::same && may_differ && !guid.fields.empty());
-    return is_read && !read_[i].passed_over && (is_saved_now(i) || !is_stale(read_[i], guid.fields, now_));
+    return is_read && !read_[i].passed_over;
   }
 
   /// Whether the post has no texts because it is not among the newest ones.
@@ -171,6 +171,10 @@ class Differ {
   void compare() {
     for (std::size_t i = 0; i < changes_.size(); ++i) {
       if (!is_compared(i)) continue;
+      if (!is_saved_now(i) && is_stale(read_[i], stored(i), now_)) {
+        diff_.has_stale = true;
+        continue;
+      }
       changes_[i] = std::make_unique<PostChange>(change_in(i));
       if (!changes_[i]->noticed && (is_rendered(i, "date_published") || is_rendered(i, "date_updated"))) ++rendered_;
     }

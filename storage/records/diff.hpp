@@ -33,6 +33,7 @@ struct EntryDiff {
   std::uint32_t unchanged = 0;     ///< equal, quietly rewritten or tombstoned
   VolatileParts volatile_parts;    ///< including this document
   bool has_more = false;           ///< more than most_upgraded posts differ only by this build's rules
+  bool has_stale = false;          ///< a post stayed because its version in the document may be an older one
 };
 
 /// Derives the writes for a document. `read` and `known.guids` have the same order. A new post gets all its fields,
@@ -45,7 +46,7 @@ struct EntryDiff {
 /// stays until its publisher changes its text.
 ///
 /// A stored post that changed within the last day and has a newer `date_updated` stays (RELIABILITY I11): the document
-/// came from an old cache. A date in the future does not protect a post.
+/// may come from an old cache. A date in the future does not protect a post.
 ///
 /// timestamp (DESIGN §5): the post's date, at most `now`; an undated post gets `now` minus its index in the document,
 /// once and for all. A stored post follows a corrected publication date, and its `date_updated` only if the change is

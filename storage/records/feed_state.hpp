@@ -119,9 +119,11 @@ struct NewestDocument {
   bool ends_early = false;   ///< it is cut off, and its last post may have been left out
   std::uint64_t listed = 0;  ///< number of its posts
   bool listed_none = false;  ///< it had no posts
-  /// When its posts were last compared value by value; 0 = it has no idle values (which digests leave out).
+  /// When its posts were last compared value by value, or the first change since then was held back; 0 = it has neither
+  /// idle values (which digests leave out) nor such a change.
   Milliseconds compared_at{};
-  std::string hints;  ///< its schedule hints, as the worker writes them (HTTP F8)
+  bool holds_back = false;  ///< it may have changes that wait for the next such comparison (RELIABILITY L5)
+  std::string hints;        ///< its schedule hints, as the worker writes them (HTTP F8)
 
   bool operator==(const NewestDocument&) const = default;
 };

@@ -313,6 +313,7 @@ constexpr std::array rows{
            [](auto& s) { return std::tie(s.document.wire_bytes, s.document.body_bytes); }>("sizes"),
     flag<&S::document, &NewestDocument::ends_early>("ends_early"),
     time<&S::document, &NewestDocument::compared_at>("compared_at"),
+    flag<&S::document, &NewestDocument::holds_back>("holds_back"),
     packed<[](const S& s) { return !s.refused.hash.empty(); },
            [](auto& s) { return std::tie(s.refused.hash, s.refused.reason, s.refused.by); }>("refused"),
     Row{"probe",

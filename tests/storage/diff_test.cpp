@@ -124,6 +124,8 @@ TEST(Diff, NeverGoesBackToAnOlderVersion) {
   const Case cases[] = {{"older", "2025-11-02T00:00:00Z", "2025-11-01T00:00:00Z", false},
                         {"older, of a post that never changed", "2025-11-02T00:00:00Z", "2025-11-01T00:00:00Z", true,
                          std::to_string(now.count() / 1000), "1"},
+                        {"older, a day later", "2025-11-02T00:00:00Z", "2025-11-01T00:00:00Z", true,
+                         std::to_string(now.count() / 1000 - 86'400)},
                         {"older, two days later", "2025-11-02T00:00:00Z", "2025-11-01T00:00:00Z", true,
                          std::to_string(now.count() / 1000 - 172'800)},
                         {"equal", "2025-11-02T00:00:00Z", "2025-11-02T00:00:00Z", true},
@@ -138,6 +140,7 @@ TEST(Diff, NeverGoesBackToAnOlderVersion) {
     const auto diff = diff_entries({at(test.read, "read")}, knows({guid}), now);
     EXPECT_EQ(diff.writes.size(), test.written ? 1U : 0U) << test.name;
     EXPECT_EQ(diff.unchanged, test.written ? 0U : 1U) << test.name;
+    EXPECT_EQ(diff.has_stale, !test.written) << test.name;
   }
 }
 

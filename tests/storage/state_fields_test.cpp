@@ -103,6 +103,7 @@ FeedState full_state() {
   s.older.newest_archive = "fedcba9876543210";
   s.older.numbers = OlderPosts::Numbers::work;
   s.document.ends_early = true;
+  s.document.holds_back = true;
   s.identity.withdrawn = {"0123456789abcdef", "fedcba9876543210"};
   return s;
 }

@@ -126,7 +126,8 @@ FetchedDocument::FetchedDocument(Fetcher& fetcher, ReadingThreads& threads, Stor
       store_(store),
       memory_(memory, claim_.state.document.wire_bytes),
       options_(options),
-      texts_(texts_to_read(claim_.state, options.policy.retention)) {}
+      texts_(texts_to_read(claim_.state, options.policy.retention)),
+      again_(texts_.again || takes_held_back(claim_.state, claim_.now)) {}
 
 Exchange exchange_of(const Claim& claim, const FetchRequest& request, const FetchResult& fetched) {
   Exchange exchange;
@@ -152,7 +153,7 @@ Exchange exchange_of(const Claim& claim, const FetchRequest& request, const Fetc
 }
 
 asio::awaitable<Attempt> FetchedDocument::attempt(const Claim&, RefreshObserver& seen) {
-  FetchRequest request = request_of(claim_, texts_.again);
+  FetchRequest request = request_of(claim_, again_);
   request.memory = &memory_;
   request.enter_server = [&](std::string url) { return enter_host(std::move(url)); };
   Attempt result;
@@ -203,7 +204,7 @@ ReadingOptions FetchedDocument::reading_options() const {
   ReadingOptions how = options_.reading;
   how.html = read_settings(claim_.state.settings).html_policy.value_or(how.html);
   how.hash_items = true;
-  how.again = texts_.again;
+  how.again = again_;
   if (claim_.state.state == "quarantined") how.max_body_bytes /= 2;
   return how;
 }

@@ -57,6 +57,7 @@ class FetchedDocument final : public DocumentSource {
   MemoryBudget::Share memory_;
   const RefreshOptions& options_;
   const TextsToRead texts_;
+  const bool again_;  // request and read the document even if it is unchanged
   struct Entered {
     std::string server;
     bool is_own;  // on the feed's site

@@ -199,8 +199,8 @@ Reading read_body(FetchResponse& response, const FeedState& state, const Reading
   if (looks_compressed(*body)) return Unreadable{Reason::parse_not_a_feed, "compressed twice", print, true};
   print.body_bytes = body->size();
   print.body_hash = fingerprint(*body);
-  const bool again = print.body_hash == state.document.body_hash && !options.again;
-  if (again && !state.document.ends_early) return SameBody{std::move(print)};
+  const bool again = print.body_hash == state.document.body_hash;
+  if (again && !options.again && !state.document.ends_early) return SameBody{std::move(print)};
   if (print.body_hash == state.refused.hash && state.refused.by == FEEDMILL_VERSION) {  // HTTP §4: do not parse again
     return Unreadable{reason_named(state.refused.reason), "the document that could not be read before",
                       std::move(print)};
@@ -208,7 +208,7 @@ Reading read_body(FetchResponse& response, const FeedState& state, const Reading
 
   // A document that ends at the same byte again will always end there: do not wait for the rest of its last post.
   auto document = read_document(*body, response, state, options, again ? CutPost::kept : CutPost::left_out);
-  if (again && (!document || document->cut_post.empty())) return SameBody{std::move(print)};
+  if (again && !options.again && (!document || document->cut_post.empty())) return SameBody{std::move(print)};
   if (!document && is_challenge_page(*body)) {
     return Unreadable{Reason::status_challenge, "the server requires a browser", std::move(print)};
   }

@@ -158,7 +158,8 @@ class Decider {
     }
     const bool keeps_idle =
         commit.entries.empty() && !compares_all(claim_.state, claim_.now) && keep_idle(known_.feed, document.feed);
-    if (!document.cut_short) note_comparison(diff, document.has_idle || keeps_idle);
+    document.has_idle = document.has_idle || keeps_idle;
+    note_comparison(diff, document, first);
     // HTTP P2. A truncated document may be complete next time under the same validators; if the same bytes arrive
     // twice, it always ends there.
     const bool is_whole = !document.cut_short || !document.cut_post.empty();
@@ -370,12 +371,15 @@ class Decider {
     known.url = any && sent.url != exchange_.requested_url ? sent.url : "";
   }
 
-  /// Stores learned volatile parts, and the time of the next comparison of values that digests omit.
-  void note_comparison(const EntryDiff& diff, bool has_idle) {
+  /// Stores learned volatile parts, the time of the next comparison of all values, and whether changes wait for it.
+  void note_comparison(const EntryDiff& diff, const Document& document, bool first) {
     std::string learned = diff.volatile_parts.text();
-    if (learned != known_.volatile_parts) draft_.commit().volatile_parts = std::move(learned);
-    Milliseconds& at = draft_.state().document.compared_at;
-    if (at.count() == 0 || compares_all(claim_.state, claim_.now)) at = has_idle ? now_ : Milliseconds(0);
+    if (!document.cut_short && learned != known_.volatile_parts) draft_.commit().volatile_parts = std::move(learned);
+    NewestDocument& newest = draft_.state().document;
+    const bool compares = newest.compared_at.count() != 0, compared = compares_all(claim_.state, claim_.now);
+    const bool may_hold_idle = compared ? diff.has_more : !first && (compares || document.has_idle);
+    newest.holds_back = diff.has_stale || may_hold_idle;
+    if (compared || !compares) newest.compared_at = document.has_idle || newest.holds_back ? now_ : Milliseconds(0);
   }
 
   /// Whether there is nothing to trim, so that a document without changes can take the short path of a 304.
@@ -506,6 +510,10 @@ class Decider {
 
 bool compares_all(const FeedState& state, Milliseconds now) {
   return state.document.compared_at.count() != 0 && now - state.document.compared_at >= hours(24);
+}
+
+bool takes_held_back(const FeedState& state, Milliseconds now) {
+  return state.document.holds_back && compares_all(state, now);
 }
 
 bool wants_probe(const FeedState& state, Milliseconds now) {

@@ -48,6 +48,10 @@ struct Exchange {
 /// Whether this poll compares every value of every post: once a day for feeds with values that entry_digest() omits.
 bool compares_all(const FeedState& state, Milliseconds now);
 
+/// Whether that comparison takes changes that were held back: then the poll requests and reads the document even if it
+/// is unchanged (RELIABILITY L5).
+bool takes_held_back(const FeedState& state, Milliseconds now);
+
 /// Whether the next request omits its validators, to check a server that always answers 304 (HTTP P5): after 14 days of
 /// 304 with S > 2, after a 304 that denied a push, or if it lied before; at most once in 24 hours.
 bool wants_probe(const FeedState& state, Milliseconds now);

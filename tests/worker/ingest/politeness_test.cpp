@@ -437,6 +437,32 @@ TEST_F(Politeness, ThreeWeeksWithPublishersOfAllKindsBreakNoRule) {
   EXPECT_EQ(state(at("etag-moves")).counts.polls_same_body, state(at("etag-moves")).counts.polls - 1);
 }
 
+// RELIABILITY I11, HTTP P4
+TEST_F(Politeness, AHeldBackChangeCostsOneRequestWithoutValidators) {
+  const auto atom = [](const std::string& title, const std::string& updated) {
+    return "<feed xmlns='http://www.w3.org/2005/Atom'><id>f</id><title>A feed</title><entry><id>a</id><title>" + title +
+           "</title><updated>" + updated + "</updated></entry></feed>";
+  };
+  const std::vector<std::string> documents{atom("One", "2026-02-01T00:00:00Z"), atom("Typo", "2026-02-02T00:00:00Z"),
+                                           atom("Corrected", "2026-02-01T00:00:00Z")};
+  std::vector<Milliseconds> bare;
+  Milliseconds corrected{};
+  add("corrected", [&](const Visit& visit) {
+    if (!visit.conditional) bare.push_back(visit.now);
+    if (visit.poll > documents.size() && visit.conditional) return not_modified();
+    const std::size_t version = std::min<std::size_t>(visit.poll, documents.size());
+    if (visit.poll == documents.size()) corrected = visit.now;
+    return document(documents[version - 1], {.etag = "\"" + std::to_string(version) + "\""});
+  });
+  ASSERT_TRUE(Feeds(store).add(std::vector{NewFeed{.feed_url = urls.front()}}));
+  test::redis_command(redis.server(), {"HSET", "state:feed:" + urls.front(), "settings", R"({"interval_max":7200})"});
+  poll_for(days(5));
+  ASSERT_EQ(bare.size(), 2U) << "the first, and one a day after the correction";
+  EXPECT_GE(bare[1] - corrected, hours(24));
+  EXPECT_LE(bare[1] - corrected, hours(27));
+  EXPECT_EQ(test::redis_command(redis.server(), {"HGET", "Entry:1", "title"}), "Corrected");
+}
+
 /// An impolite client on its own connection.
 class Visitor {
  public:

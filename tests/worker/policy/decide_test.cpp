@@ -49,6 +49,47 @@ TEST(Decide, ProbesAServerThatAlwaysSays304) {
   EXPECT_FALSE(cured.validators.broken) << "a conditional request brought something";
 }
 
+// RELIABILITY I11, L5
+TEST(Decide, AsksAgainADayAfterChangesWereHeldBack) {
+  Document idle = document_of({});
+  idle.has_idle = true;
+  const auto after = [](const FeedState& before, const Reading& reading, const StoredSnapshot& known = {}) {
+    return decide_on(before, reading, exchange_with(), known).commit.state;
+  };
+  const FeedState fresh = after(FeedState(), idle);
+  EXPECT_EQ(fresh.document.compared_at, now);
+  EXPECT_FALSE(takes_held_back(fresh, now + days(2))) << "all was new";
+  const FeedState held = after(fresh, idle);
+  EXPECT_FALSE(takes_held_back(held, now + hours(23)));
+  for (const FeedState& still : {held, after(held, NotModified()), after(held, SameBody{idle.print})}) {
+    EXPECT_TRUE(takes_held_back(still, now + hours(24)));
+  }
+  FeedState due = held;
+  due.document.compared_at = now - hours(25);
+  EXPECT_TRUE(takes_held_back(after(due, HttpStatus{500}), now)) << "until a document comes";
+  EXPECT_FALSE(takes_held_back(after(due, idle), now + days(2)));
+  EXPECT_EQ(after(due, document_of({})).document.compared_at, Milliseconds(0)) << "it has no such values any more";
+  EXPECT_FALSE(after(healthy(), document_of({})).document.holds_back);
+
+  EntryRecord older = post("a", {});
+  older.fields = {{"date_updated", "2026-02-01T00:00:00Z"}, {"title", "About a"}};
+  StoredSnapshot known = unknown_guids(1);
+  known.guids[0] = {StoredSnapshot::Is::different,
+                    "Entry:1",
+                    {{"date_updated", "2026-02-02T00:00:00Z"},
+                     {"last_changed", std::to_string(now_s - hour)},
+                     {"rev", "2"},
+                     {"title", "Newer"}},
+                    ""};
+  for (const bool is_cut : {false, true}) {
+    Document document = document_of({older});
+    document.cut_short = is_cut;
+    const FeedState stale = after(healthy(), document, known);
+    EXPECT_FALSE(takes_held_back(stale, now + hours(23)));
+    EXPECT_TRUE(takes_held_back(stale, now + hours(24)));
+  }
+}
+
 // HTTP P24
 TEST(Decide, CountsUnconditionalRequestsByReason) {
   const auto count = [](Unconditional why) {

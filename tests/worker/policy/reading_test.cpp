@@ -307,13 +307,14 @@ TEST(Reading, LeavesOutThePostThatADocumentEndsIn) {
 }
 
 /// Reads a document that was truncated the last time and is unchanged now.
-Reading read_again(const std::string& body, FeedState state = {}) {
+Reading read_again(const std::string& body, FeedState state = {}, bool ended_early = true,
+                   const ReadingOptions& options = {}) {
   const auto first = std::get<Document>(read_one(answer(body), state));
   state.document.wire_hash = first.print.wire_hash;
   state.document.body_hash = first.print.body_hash;
   state.rhythm.imported = state.last.at = Milliseconds(1);
-  state.document.ends_early = true;
-  return read_one(answer(body), state);
+  state.document.ends_early = ended_early;
+  return read_one(answer(body), state, options);
 }
 
 TEST(Reading, KeepsThePostThatADocumentAlwaysEndsIn) {
@@ -330,6 +331,10 @@ TEST(Reading, KeepsThePostThatADocumentAlwaysEndsIn) {
   const std::string json =
       R"({"version":"https://jsonfeed.org/version/1.1","items":[{"id":"b","title":"B"},{"id":"a","title":"Fi)";
   EXPECT_EQ(guids_of(read_again(json)), (Guids{"b", "a"}));
+  EXPECT_TRUE(std::holds_alternative<SameBody>(read_again(json, {}, false)));
+  ReadingOptions options;
+  options.again = true;
+  EXPECT_EQ(guids_of(read_again(json, {}, false, options)), (Guids{"b", "a"}));
 }
 
 TEST(Reading, DropsAPostWithATruncatedGuidOrLink) {
