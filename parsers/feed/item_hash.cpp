@@ -59,8 +59,8 @@ constexpr std::array<std::string_view, 33> counter_names = {
     "retweets",      "seeders",   "seeds",         "sharecount",  "shares",        "starrating", "statistics",
     "upvotes",       "viewcount", "views",         "votes",       "votescount"};
 // Counters only under a usual prefix; elsewhere these names can be content (a rank in sports, a total in a shop).
-constexpr std::array<std::string_view, 8> usual_counter_names = {"attr",  "community", "count", "hits",
-                                                                 "peers", "points",    "rank",  "total"};
+constexpr std::array<std::string_view, 7> usual_counter_names = {"community", "count", "hits", "peers",
+                                                                 "points",    "rank",  "total"};
 // Usual prefixes of vocabularies with counters. If a document binds one to another vocabulary, items that changed only
 // in such elements are read again only once a day.
 constexpr std::array<std::string_view, 10> usual_prefixes = {"digg", "gd",    "hatena", "media",   "newznab",
@@ -85,8 +85,37 @@ TagName tag_name(std::string_view text, std::size_t at) {
   return {name.substr(0, colon), name.substr(colon + 1)};
 }
 
-bool is_counter_tag(const TagName& name) {
-  return std::ranges::find(usual_prefixes, name.prefix) != usual_prefixes.end() && is_counter(name.prefix, name.local);
+bool may_count(const TagName& name) {
+  return std::ranges::find(usual_prefixes, name.prefix) != usual_prefixes.end() &&
+         (is_counter(name.prefix, name.local) || is_named_attribute(name.prefix, name.local));
+}
+
+/// The attribute `name` of a start tag, "" if it has none.
+std::string_view name_in(std::string_view tag) {
+  constexpr std::string_view attribute = " name=";
+  const std::size_t at = tag.find(attribute), open = at + attribute.size();
+  if (at == npos || open >= tag.size()) return {};
+  const std::string_view value = tag.substr(open + 1);
+  return value.substr(0, value.find(tag[open]));
+}
+
+/// Whether an element that may_count() is a counter.
+bool counts(const TagName& name, std::string_view element) {
+  if (is_named_attribute(name.prefix, name.local)) {
+    return is_counter(name.prefix, name_in(element.substr(0, element.find('>'))));
+  }
+  if (counts_with_words(name.prefix, name.local)) return true;
+  constexpr std::string_view cdata = "<![CDATA[";
+  while (!element.empty()) {
+    const std::size_t open = element.find('<');
+    if (has_words(element.substr(0, open))) return false;
+    if (open == npos) break;
+    element.remove_prefix(open);
+    const std::size_t close = element.starts_with(cdata) ? cdata.size() - 1 : element.find('>');
+    if (close == npos) break;
+    element.remove_prefix(close + 1);
+  }
+  return true;
 }
 
 /// The position after the element that begins at `at`; npos if it is not closed.
@@ -135,6 +164,18 @@ bool is_counter(std::string_view prefix, std::string_view local_name) {
          std::ranges::binary_search(usual_counter_names, std::string_view(name));
 }
 
+bool is_named_attribute(std::string_view prefix, std::string_view local_name) {
+  return local_name == "attr" && (prefix == "torznab" || prefix == "newznab");
+}
+
+bool counts_with_words(std::string_view prefix, std::string_view local_name) {
+  return prefix == "media" && local_name == "community";
+}
+
+bool has_words(std::string_view text) {
+  return std::ranges::any_of(text, [](char c) { return is_alpha(c) || static_cast<unsigned char>(c) >= 0x80; });
+}
+
 bool may_have_counters(std::string_view start_tags) {
   return std::ranges::any_of(usual_prefixes, [&](std::string_view prefix) {
     const std::string declaration = "xmlns:" + std::string(prefix) + "=";
@@ -145,17 +186,22 @@ bool may_have_counters(std::string_view start_tags) {
 std::string_view without_counters(std::string_view item, std::string& buffer) {
   buffer.clear();
   std::size_t copied = 0;
-  int unclosed = 0;  // elements without an end tag; each costs a search of the rest
-  for (std::size_t at = item.find('<'); at != npos && unclosed < 8; at = item.find('<', at)) {
+  int searched = 0;  // elements that stay although the rest was searched for their end
+  for (std::size_t at = item.find('<'); at != npos && searched < 8; at = item.find('<', at)) {
     if (const std::size_t behind = end_of_opaque(item, at); behind != at) {
       at = behind;
       continue;
     }
     const TagName name = tag_name(item, at);
     const std::size_t close = std::min(item.find('>', at), item.size());
-    const bool counts = is_counter_tag(name);
-    const std::size_t behind = counts ? end_of_element(item, at, name) : npos;
-    if (counts && behind == npos) ++unclosed;
+    const bool may = may_count(name);
+    std::size_t behind = may ? end_of_element(item, at, name) : npos;
+    if (behind != npos && !counts(name, item.substr(at, behind - at))) {
+      if (behind != close + 1) ++searched;
+      behind = npos;
+    } else if (may && behind == npos) {
+      ++searched;
+    }
     if (behind != npos) {
       buffer += item.substr(copied, at - copied);
       copied = at = behind;

@@ -53,9 +53,18 @@ class XmlItems {
 
 // Counters in feed items: views, ratings, comments. They change between polls and never count as news. Pure; linear.
 
-/// Whether an extension element is a counter: `slash:comments`, `thr:total`, `media:statistics`, `nyaa:seeders`,
-/// `views` of any vocabulary. Ignores case, `-` and `_` in the name.
+/// Whether an extension element has the name of a counter: `slash:comments`, `thr:total`, `media:statistics`,
+/// `nyaa:seeders`, `views` of any vocabulary. Ignores case, `-` and `_` in the name. It is one unless it has words.
 bool is_counter(std::string_view prefix, std::string_view local_name);
+
+/// Whether an element is `torznab:attr` or `newznab:attr`, which counts only if its attribute `name` names a counter.
+bool is_named_attribute(std::string_view prefix, std::string_view local_name);
+
+/// Whether an element that has the name of a counter may have words, too: the tags of `media:community`.
+bool counts_with_words(std::string_view prefix, std::string_view local_name);
+
+/// Whether a text, a counter's value, has letters.
+bool has_words(std::string_view text);
 
 /// Whether the start tags around the items declare a prefix that is usual for counters.
 bool may_have_counters(std::string_view start_tags);

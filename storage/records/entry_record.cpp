@@ -117,15 +117,50 @@ std::string_view settled(std::string_view name, const std::string& value, std::s
   return buffer;
 }
 
+/// Whether the elements of that name, in JSON, are counters.
+bool are_counters(std::string_view prefix, std::string_view name, std::string_view elements) {
+  if (!is_counter(prefix, name)) return false;
+  if (counts_with_words(prefix, name)) return true;
+  constexpr std::string_view member = "\"value\":\"";  // of the elements and those within them
+  for (std::size_t at = elements.find(member); at != std::string_view::npos; at = elements.find(member, at)) {
+    at += member.size();
+    if (has_words(elements.substr(at, end_of_string(elements, at - 1) - at))) return false;
+  }
+  return true;
+}
+
+/// An array of elements without those whose attribute `name` names a counter.
+void append_uncounted(std::string& out, std::string_view prefix, std::string_view elements) {
+  out.push_back('[');
+  const std::size_t begin = out.size();
+  for (std::size_t at = 1; at < elements.size();) {
+    const std::size_t end = std::min(end_of_value(elements, at), elements.size());
+    const std::string_view element = elements.substr(at, end - at);
+    std::string_view named;
+    for_each_member(element, [&](std::string_view part, std::string_view attributes) {
+      if (part != "attrs") return;
+      for_each_member(attributes, [&](std::string_view name, std::string_view value) {
+        if (name == "name" && value.size() > 2) named = value.substr(1, value.size() - 2);
+      });
+    });
+    if (!is_counter(prefix, named)) out.append(element).push_back(',');
+    at = end + 1;
+  }
+  if (out.size() > begin) out.pop_back();
+  out.push_back(']');
+}
+
 /// A JSON object without the counters of `prefix`; of all its vocabularies if `prefix` is "".
 void append_without_counters(std::string& out, std::string_view prefix, std::string_view object) {
   out.push_back('{');
   const std::size_t begin = out.size();
   for_each_member(object, [&](std::string_view name, std::string_view value) {
-    if (!prefix.empty() && is_counter(prefix, name)) return;
+    if (!prefix.empty() && are_counters(prefix, name, value)) return;
     out.append(1, '"').append(name).append("\":");
     if (prefix.empty() && value.starts_with('{'))
       append_without_counters(out, name, value);
+    else if (is_named_attribute(prefix, name) && value.starts_with('['))
+      append_uncounted(out, prefix, value);
     else
       out.append(value);
     out.push_back(',');

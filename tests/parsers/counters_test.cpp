@@ -33,6 +33,30 @@ TEST(Counters, AreLeftOutOfAnItem) {
             "<link rel='replies' href='h'/>");
 }
 
+TEST(Counters, AreNumbers) {
+  EXPECT_EQ(without("<i><slash:comments> <![CDATA[5]]> </slash:comments><media:comments/>t</i>"), "<i>t</i>");
+  EXPECT_EQ(without("<i><torznab:attr name=\"seeders\" value=\"5\"/><newznab:attr value='1' name='grabs'/>t</i>"),
+            "<i>t</i>");
+  EXPECT_EQ(without("<i><media:community><media:tags>news:5</media:tags></media:community>t</i>"), "<i>t</i>");
+  EXPECT_EQ(
+      without("<i><media:comments><media:comment>a</media:comment></media:comments><nyaa:seeders>1</nyaa:seeders>"),
+      "<i><media:comments><media:comment>a</media:comment></media:comments>");
+  for (const std::string_view item :
+       {"<media:comments><media:comment>5 stars!</media:comment></media:comments>",
+        "<media:comments><media:comment><![CDATA[<b>\u00fc</b>]]></media:comment></media:comments>",
+        "<torznab:attr name='coverurl' value='https://e.org/1.jpg'/>", "<torznab:attr value='5'/>",
+        "<torznab:attr name=", "<torznab:attr name='seeders", "<slash:comments>closed</slash:comments>"}) {
+    EXPECT_EQ(without(item), item);
+  }
+}
+
+TEST(Counters, AreSearchedInLinearTime) {
+  std::string item;
+  for (int i = 0; i < 200'000; ++i) item += "<media:comments>a";
+  item += "</media:comments>";
+  EXPECT_EQ(without(item), item);
+}
+
 TEST(Counters, StayWhereTheyAreText) {
   for (const std::string_view item :
        {"<item><comments>https://e.org/</comments></item>", "<![CDATA[<slash:comments>5</slash:comments>]]>",

@@ -221,6 +221,26 @@ TEST(Digests, ChangeWithEveryValueButCountersAndTracking) {
   EXPECT_FALSE(has_idle);
 }
 
+TEST(Digests, LeaveOutOnlyWhatCounts) {
+  const auto digest = [](const std::string& vocabularies) {
+    return entry_digest({{"extensions", "{" + vocabularies + "}"}});
+  };
+  const auto comment = [&](const std::string& text) {
+    return digest(R"("media":{"comments":[{"value":"","children":{"comment":[{"value":")" + text + R"("}]}}]})");
+  };
+  EXPECT_NE(comment("One"), comment("Two"));
+  EXPECT_NE(comment("\u00fc"), comment("\u00f6"));
+  EXPECT_EQ(comment("1"), comment("2"));
+  const auto attributes = [&](const std::string& cover, const std::string& seeders) {
+    return digest(R"("torznab":{"attr":[{"value":"","attrs":{"name":"coverurl","value":")" + cover +
+                  R"("}},{"value":"","attrs":{"name":"seeders","value":")" + seeders + R"("}}]})");
+  };
+  EXPECT_NE(attributes("a", "1"), attributes("b", "1"));
+  EXPECT_EQ(attributes("a", "1"), attributes("a", "2"));
+  EXPECT_EQ(digest(R"("media":{"community":[{"value":"","children":{"tags":[{"value":"a"}]}}]})"),
+            digest(R"("media":{"community":[{"value":"","children":{"tags":[{"value":"b"}]}}]})"));
+}
+
 TEST(EntryRecords, LeaveOutWhatOtherFieldsSay) {
   Entry entry = sample();
   entry.authors = std::vector<Person>{{"A \"B\"", "", "", ""}};

@@ -39,7 +39,8 @@ std::string channel(const std::string& items) {
          "xmlns:slash='http://purl.org/rss/1.0/modules/slash/' xmlns:thr='http://purl.org/syndication/thread/1.0' "
          "xmlns:cap='urn:oasis:names:tc:emergency:cap:1.2' xmlns:georss='http://www.georss.org/georss' "
          "xmlns:g='http://base.google.com/ns/1.0' xmlns:atom='http://www.w3.org/2005/Atom' "
-         "xmlns:psc='http://podlove.org/simple-chapters' xmlns:nyaa='https://nyaa.si/xmlns/nyaa'>"
+         "xmlns:psc='http://podlove.org/simple-chapters' xmlns:nyaa='https://nyaa.si/xmlns/nyaa' "
+         "xmlns:torznab='http://torznab.com/schemas/2015/feed'>"
          "<channel><title>Feed</title><link>https://example.org/</link>" +
          items + "</channel></rss>";
 }
@@ -177,6 +178,10 @@ INSTANTIATE_TEST_SUITE_P(
                  "summary", "Some text"},
         PairCase{"AnExtensionOfNoContent", "<podcast:guid>1</podcast:guid>", "<podcast:guid>2</podcast:guid>",
                  "extensions", "2"},
+        PairCase{"Comment", "<media:comments><media:comment>One</media:comment></media:comments>",
+                 "<media:comments><media:comment>Two</media:comment></media:comments>", "extensions", "Two"},
+        PairCase{"AttributeOfATorrent", "<torznab:attr name='coverurl' value='https://e.org/1.jpg'/>",
+                 "<torznab:attr name='coverurl' value='https://e.org/2.jpg'/>", "extensions", "2.jpg"},
         PairCase{"AFewHours", "", "<atom:updated>2026-03-01T10:00:00Z</atom:updated>", "date_updated", "10:00:00Z"}),
     name_of);
 
@@ -208,6 +213,8 @@ INSTANTIATE_TEST_SUITE_P(
                     PairCase{"Replies", "<thr:total>3</thr:total>", "<thr:total>4</thr:total>", "extensions", "\"4\""},
                     PairCase{"Views", "<media:community><media:statistics views='3'/></media:community>",
                              "<media:community><media:statistics views='4'/></media:community>", "media", "4"},
+                    PairCase{"SeedersInAnAttribute", "<torznab:attr name='seeders' value='3'/>",
+                             "<torznab:attr name='seeders' value='4'/>", "extensions", "\"4\""},
                     PairCase{"Seeders", "<nyaa:seeders>3</nyaa:seeders>", "<nyaa:seeders>4</nyaa:seeders>",
                              "extensions", "\"4\""}),
     name_of);
