@@ -129,7 +129,7 @@ bool are_counters(std::string_view prefix, std::string_view name, std::string_vi
   return true;
 }
 
-/// An array of elements without those whose attribute `name` names a counter.
+/// Appends the array without the elements that name a counter in their attribute `name`.
 void append_uncounted(std::string& out, std::string_view prefix, std::string_view elements) {
   out.push_back('[');
   const std::size_t begin = out.size();

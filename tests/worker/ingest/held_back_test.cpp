@@ -13,7 +13,7 @@ std::string atom(const std::string& title, const std::string& updated) {
 
 class HeldBack : public Polling {
  protected:
-  /// Moves what is stored a day into the past.
+  /// Moves the stored times a day into the past.
   void a_day_passes() {
     redis({"HINCRBY", "Entry:1", "last_changed", "-86400"});
     if (state().document.compared_at.count() != 0) redis({"HINCRBY", "state:feed:" + url, "compared_at", "-86400000"});
