@@ -136,9 +136,10 @@ TEST(ReadFeed, TakesAnIntegerOfMoreThan64BitsAsText) {
 }
 
 TEST(ReadFeed, KeepsCredentialsInAddresses) {
-  const Feed feed = read_feed("<rss version='2.0'><channel><item><enclosure url='https://me:pass@a.example/e.mp3'/>"
-                              "</item></channel></rss>",
-                              {})
+  const Feed feed = read_feed(
+                        "<rss version='2.0'><channel><item><enclosure url='https://me:pass@a.example/e.mp3'/>"
+                        "</item></channel></rss>",
+                        {})
                         .value();
   ASSERT_EQ(feed.entries.size(), 1U);
   EXPECT_EQ(feed.entries.front().enclosures.at(0).url, "https://me:pass@a.example/e.mp3");
