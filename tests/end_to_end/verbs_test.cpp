@@ -285,6 +285,20 @@ TEST_F(Verbs, RefreshSaysByItsExitWhetherEveryFetchWentWell) {
   EXPECT_EQ(refresh({bad, good}).exit, 1) << "a worker's result counts the same";
 }
 
+// HTTP P9
+TEST_F(Verbs, AddKeepsAPauseThatItsProbeReceived) {
+  const std::string url = world.http.url("/talks");
+  for (const int status : {429, 302}) {
+    world.http.serve("/talks", {.status = status, .headers = {{"Retry-After", "86400"}, {"Location", "/feed.xml"}}});
+    const std::size_t before = world.http.requests().size();
+    const Finished added = world.run({"add", url, "--now"});
+    EXPECT_EQ(added.exit, 75) << added.err;
+    EXPECT_NE(added.err.find(" is first fetched at "), added.err.npos) << added.err;
+    EXPECT_EQ(world.http.requests().size(), before + 1) << status;
+    ASSERT_EQ(world.run({"remove", url, "--yes"}).exit, 0);
+  }
+}
+
 TEST_F(Verbs, RefreshAsksTheRunningWorker) {
   world.environment["FEEDMILL_SCHEDULE_FLOOR"] = "1h";
   world.environment["FEEDMILL_SCHEDULE_CEILING"] = "24h";

@@ -58,7 +58,7 @@ std::optional<FeedBehind> feed_behind(Probe& probe, const std::string& url, bool
   if (!dry_run) {
     terminal.note(fmt::format("{} could not be fetched ({}); added unchecked", visible(url), visible(trouble)));
   }
-  return FeedBehind{url, "", {}, trouble};
+  return FeedBehind{url, "", {}, trouble, discovery.look->not_before};
 }
 
 int discover_feeds(const OperationValues& given, const Config& config, Terminal& terminal) {

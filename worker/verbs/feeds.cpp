@@ -104,6 +104,10 @@ int add_new_feeds(const OperationValues& given, const VerbContext& context) {
     feed.feed_url = one.url;
     feed.settings = settings;
     if (given.has("title")) feed.title = fold_space(given.text("title"));
+    if (one.not_before) {
+      feed.after = std::chrono::ceil<Milliseconds>(*one.not_before - std::chrono::system_clock::now());
+      terminal.note(fmt::format("{} is first fetched at {}", visible(one.url), format_time(*one.not_before)));
+    }
   }
   refuse_elsewhere(context.store, urls, "nothing was added");
   const auto added = or_fail(Feeds(context.store).add(feeds, channel));
@@ -123,7 +127,12 @@ int add_new_feeds(const OperationValues& given, const VerbContext& context) {
     return exits::done;
   }
   test_point("S24");
-  return refresh_added(urls, just_added, context);
+  std::erase_if(urls, [&](const std::string& url) {
+    const auto one = std::ranges::find(behind, url, &FeedBehind::url);
+    return one != behind.end() && one->not_before;
+  });
+  const int code = urls.empty() ? exits::done : refresh_added(urls, just_added, context);
+  return code == exits::done && urls.size() < behind.size() ? exits::unfinished : code;
 }
 
 /// Completes interrupted removals, which were confirmed before, and removes those feeds from `urls` (RELIABILITY L17).

@@ -1,6 +1,7 @@
 // Shared by verbs about feeds: the feeds for given URLs, previews, refreshes, removals.
 #pragma once
 
+#include <chrono>
 #include <optional>
 #include <string>
 #include <vector>
@@ -17,6 +18,8 @@ struct FeedBehind {
   std::string page;                ///< the given URL, if it is a page that links to the feed
   std::optional<FoundFeed> found;  ///< as found by the fetch
   std::string trouble;             ///< why the fetch failed, unescaped
+  /// The end of the pause that the server asked for, if it did.
+  std::optional<std::chrono::system_clock::time_point> not_before{};
 };
 
 /// The feeds to add for `urls`. A URL that looks_like_feed() or is registered is used unchanged. Others are fetched:
