@@ -244,7 +244,7 @@ TEST(Diff, RekeysAndRemovesWhatAPostNoLongerHas) {
   ASSERT_EQ(diff.writes.size(), 1U);
   EXPECT_TRUE(diff.writes[0].quiet);
   EXPECT_EQ(diff.writes[0].digest, after.digest);
-  EXPECT_EQ(diff.writes[0].unset, (std::vector<std::string>{"summary_text", "truncated"}));
+  EXPECT_EQ(diff.writes[0].unset, (std::vector<std::string>{"date_updated", "summary_text", "truncated"}));
 }
 
 TEST(Diff, DropsWhatOtherFieldsSayWithTheNextChange) {
