@@ -64,7 +64,7 @@ std::ostream& operator<<(std::ostream& out, const OneField& test) {
 
 class FeedField : public FeedEvents, public testing::WithParamInterface<OneField> {};
 
-TEST_P(FeedField, IsMendedWhenAddedChangedAndRemoved) {
+TEST_P(FeedField, ReachesCopiesWhenAddedChangedAndRemoved) {
   const OneField& test = GetParam();
   poll(test.document(""));
   EXPECT_EQ(told("feed_created"), stored());
@@ -160,7 +160,7 @@ TEST_F(FeedEvents, WaitADayForIdleValuesOrFollowTheNextChange) {
   EXPECT_NE(stored().at("extensions").find("\"7\""), std::string::npos);
 }
 
-TEST_F(FeedEvents, TellWhatADocumentThatBreaksOffAdds) {
+TEST_F(FeedEvents, NameWhatACutDocumentAdds) {
   const std::string document = channel("<copyright>Ann</copyright>");
   poll(channel(""));
   poll_cut(document, document.find("</channel>"));
