@@ -376,7 +376,7 @@ TEST_F(InACluster, AgainAndAgainLosesNoPost) {
     if (how == 3) redis.move_slot([] {});
     if (how == 4) {
       redis.await_replicas();
-      for (std::size_t node = 0; node < redis.nodes(); ++node) redis.node(node).kill();
+      for (std::size_t node = 0; node < redis.nodes(); ++node) redis.node(node).kill_once_written();
       for (std::size_t node = 0; node < redis.nodes(); ++node) redis.node(node).start();
     }
     if (how < 4) redis.await_another(before);

@@ -170,7 +170,7 @@ TEST_F(GenuineDeliveries, AreNotWaitedForWithoutEnd) {
     for (int i = 0; i < 300; ++i) {
       idle.emplace_back(loop).connect({boost::asio::ip::address_v4::loopback(), port});
     }
-    EXPECT_TRUE(world.everything() == before);
+    EXPECT_EQ(world.everything(), before);
     EXPECT_TRUE(eventually([&] {
       return PushWorld::push(world.subscriber(url), atom({{"2", "second"}})).status == 202;
     }));

@@ -161,7 +161,7 @@ TEST(Settings, GovernTexts) {
   };
   EXPECT_EQ(commit(document_of({})).retention.texts, Retention::all_texts);
   EXPECT_FALSE(commit(NotModified()).trim);
-  EXPECT_EQ(texts_to_read(before, options.retention).newest, 0U);
+  EXPECT_EQ(texts_to_read(before, options.retention).newest, std::nullopt);
   options.retention.texts = 10;
   EXPECT_TRUE(commit(NotModified()).trim) << "any post may have texts";
   before.trim.texts = 10;

@@ -210,7 +210,9 @@ TEST_F(WebSubTest, APushDeletesNothingAndTheFetchDecides) {
       becomes([&] { return record(url).state.due.reason == "websub_push" && *record(url).due <= *store.now(); }));
   EXPECT_EQ(title(url, "1"), "first");
   publisher.serve("/feed", Response{.body = atom({{"4", "fourth"}}, hub_links(url) + gone)});
-  EXPECT_EQ(refresh(url).events, (std::vector<std::pair<std::string, std::uint32_t>>{{"post_deleted", 1}}));
+  EXPECT_EQ(refresh(url).events,
+            (std::vector<std::pair<std::string, std::uint32_t>>{{"post_deleted", 1}, {"feed_mended", 1}}))
+      << "the deletion is an extension of the feed, too";
   EXPECT_EQ(title(url, "1"), "(none)");
 }
 
