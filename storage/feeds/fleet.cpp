@@ -81,7 +81,10 @@ StoreResult<std::uint64_t> Fleet::heartbeat(const std::string& worker, const Fie
 
 StoreResult<void> Fleet::retire(const std::string& worker) {
   const std::string key = impl_.keys.worker(worker), all = impl_.keys.workers(), others = impl_.keys.other_workers();
-  const std::vector<Words> commands{{"DEL", key}, {"ZREM", all, worker}, {"ZREM", others, worker}};
+  const std::string store = impl_.keys.store();
+  // Other workers' next heartbeats write `running` again.
+  const std::vector<Words> commands{
+      {"DEL", key}, {"ZREM", all, worker}, {"ZREM", others, worker}, {"HDEL", store, "running"}};
   const auto replies = impl_.pipeline(commands);
   if (!replies) return replies.error();
   const auto let_go = lead(worker, Milliseconds(0));

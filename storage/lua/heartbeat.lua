@@ -1,12 +1,13 @@
 #!lua
 -- uses nothing
 -- replies integer
--- Records that a worker is alive, and extends its locks (lock.lua).
+-- Records that a worker is alive, also for another_primary.lua, and extends its locks (lock.lua).
 -- ARGV: prefix, worker, ttl ms, whether it fetches (1/0), then the names and values of its fields.
 -- Returns the number of live workers.
 local worker, ttl, now = ARGV[2], tonumber(ARGV[3]), clock()
 local key, others_key = worker_key(worker), workers_key .. ':other'
 local mine = ARGV[4] == '1' and workers_key or others_key
+redis.pcall('HSET', prefix .. 'meta:store', 'running', '1')
 redis.call('HSET', key, 'alive_at', text(now), unpack(ARGV, 5))
 redis.call('PEXPIRE', key, text(ttl), 'NX')
 redis.call('PEXPIRE', key, text(ttl), 'GT')  -- a claim's reply may have to be kept longer

@@ -204,6 +204,26 @@ TEST_F(SameServer, RestartedContinuesItsNumbers) {
   EXPECT_EQ(redis_command(server, {"HGET", "meta:store", "signals_from"}), "(nil)");
 }
 
+/// Its newest writes may be lost, although other programs have seen them.
+TEST_F(SameServer, CrashedUnderAWorkerSkipsNumbers) {
+  const std::string worker(32, 'a');
+  for (const bool retires : {true, false}) {
+    Store store(StoreOptions{.url = server.admin_url()});
+    ASSERT_TRUE(store.open());
+    ASSERT_TRUE(Fleet(store).heartbeat(worker, {{"host", "one"}}, 20s, true));
+    if (retires) {
+      ASSERT_TRUE(Fleet(store).retire(worker));
+    }
+    redis_command(server, {"SET", "ids:Entry", "5"});
+    server.kill();
+    server.start();
+    store.disconnect();
+    ASSERT_TRUE(store.open());
+    EXPECT_EQ(redis_command(server, {"GET", "ids:Entry"}), retires ? "5" : "1000005");
+    EXPECT_EQ(redis_command(server, {"HGET", "meta:store", "failovers"}), "(nil)");
+  }
+}
+
 TEST_F(SameServer, ReadOnlyClientNeverWrites) {
   StoreOptions options{.url = server.admin_url()};
   options.reads_only = true;
