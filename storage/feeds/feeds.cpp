@@ -57,6 +57,7 @@ StoreResult<std::vector<bool>> Feeds::add(std::span<const NewFeed> feeds, const 
       args.add(std::string_view(feed.settings));
       args.own(feed.title ? "=" + *feed.title : "");
       args.add(feed.for_channels || !channel.empty() ? 1 : 0);
+      args.add(feed.asked ? 1 : 0);
     }
     const auto reply = impl_.run(Script::add, args);
     if (!reply) return reply.error();

@@ -5,7 +5,8 @@
 -- Registers feeds and puts them into a channel, which is created if needed. ARGV: prefix, channel ('' = none), first
 -- fetches per second of feeds that are not spread ('0' = unlimited; HTTP P12), then repeated: feed_url, first due after
 -- ms, settings, '=' and a title ('' = none; it is the channel's own for the feed, '=' removes that; without a channel
--- it is the title of a new feed until it is read), '1' = added only for channels (RELIABILITY L19).
+-- it is the title of a new feed until it is read), '1' = added only for channels (RELIABILITY L19), '1' = its server
+-- asked for the time until it is due.
 -- Returns for each feed 1 = new, 0 = known, -1 = being removed: finish that first; it is not put into the channel
 -- either.
 local now = clock()
@@ -14,7 +15,7 @@ local answers, spread_until, due_now, channel, rate = {}, 0, false, ARGV[2], ton
 -- When a new feed is due: the rate spaces first fetches, however many feeds are added, without delaying other feeds.
 local function first_due(url, after)
   if after > 0 then return now + after end
-  if rate == 0 then return due_among((#ARGV - 3) / 5, url, now) end
+  if rate == 0 then return due_among((#ARGV - 3) / 6, url, now) end
   local turn = math.max(tonumber(redis.call('HGET', meta_key, 'next_first')) or 0, now)
   if turn > now + day_ms then turn = now end  -- the clock was set back
   redis.call('HSET', meta_key, 'next_first', string.format('%.3f', turn + 1000 / rate))
@@ -22,9 +23,9 @@ local function first_due(url, after)
 end
 
 if channel ~= '' then create_channel(channel) end
-for i = 4, #ARGV, 5 do
+for i = 4, #ARGV, 6 do
   local url, after, settings, title = ARGV[i], tonumber(ARGV[i + 1]), ARGV[i + 2], ARGV[i + 3]
-  local for_channels = ARGV[i + 4] == '1'
+  local for_channels, asked = ARGV[i + 4] == '1', ARGV[i + 5] == '1'
   local answer = -1
   if not redis.call('HGET', state_key(url), 'removing') then
     answer = redis.call('SADD', feeds_key, url)
@@ -32,9 +33,11 @@ for i = 4, #ARGV, 5 do
       redis.pcall('ZADD', by_url_key, 0, url)
       local due = first_due(url, after)
       redis.call('ZADD', schedule_key, text(due), url)
-      redis.call('HSET', state_key(url), 'state', 'new', 'won', due > now and 'spread' or 'first')
+      local reason = asked and 'retry_after' or due > now and 'spread' or 'first'
+      redis.call('HSET', state_key(url), 'state', 'new', 'won', reason)
       count_state(url, nil, 'new', now)
-      if due > now then spread_until = math.max(spread_until, due) else due_now = true end
+      if reason == 'spread' then spread_until = math.max(spread_until, due) end
+      if due <= now then due_now = true end
       if settings ~= '' then redis.call('HSET', state_key(url), 'settings', settings) end
       if #title > 1 and channel == '' then redis.call('HSET', feed_key(url), 'title', string.sub(title, 2)) end
       if for_channels then redis.call('HSET', state_key(url), 'for_channels', '1') end

@@ -22,6 +22,7 @@ struct NewFeed {
   /// The channel's own for it, "" removes that; without a channel, until the feed is read. Absent: none given.
   std::optional<std::string> title{};
   bool for_channels = false;  ///< added only as a member of channels (RELIABILITY L19)
+  bool asked = false;         ///< its server asked for the pause `after`
 };
 
 /// A registered feed.

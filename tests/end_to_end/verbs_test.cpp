@@ -294,6 +294,8 @@ TEST_F(Verbs, AddKeepsAPauseThatItsProbeReceived) {
     const Finished added = world.run({"add", url, "--now"});
     EXPECT_EQ(added.exit, 75) << added.err;
     EXPECT_NE(added.err.find(" is first fetched at "), added.err.npos) << added.err;
+    EXPECT_EQ(world.run({"run", "--once"}).exit, 0);
+    EXPECT_NE(world.run({"explain", url}).out.find("asked for no requests"), std::string::npos);
     EXPECT_EQ(world.http.requests().size(), before + 1) << status;
     ASSERT_EQ(world.run({"remove", url, "--yes"}).exit, 0);
   }

@@ -106,6 +106,7 @@ int add_new_feeds(const OperationValues& given, const VerbContext& context) {
     if (given.has("title")) feed.title = fold_space(given.text("title"));
     if (one.not_before) {
       feed.after = std::chrono::ceil<Milliseconds>(*one.not_before - std::chrono::system_clock::now());
+      feed.asked = true;
       terminal.note(fmt::format("{} is first fetched at {}", visible(one.url), format_time(*one.not_before)));
     }
   }
