@@ -79,7 +79,7 @@ void PrintTo(const Cell& cell, std::ostream* out) {
 }
 
 /// Every ticked cell. Cells that kill Redis run with both appendfsync settings; cells between a feed's claim and its
-/// commit run once more with a line at the host's gate.
+/// commit run once more with a line at the host's gate and packed hashes.
 std::vector<Cell> cells() {
   std::vector<Cell> all;
   for (const Step& step : steps) {
@@ -87,7 +87,7 @@ std::vector<Cell> cells() {
     for (const char* kind = step.cells; *kind != '\0'; ++kind) {
       all.push_back({&step, *kind, "everysec", false});
       if (*kind == 'R') all.push_back({&step, *kind, "always", false});
-      if (claims) all.push_back({&step, *kind, "everysec", true});
+      if (claims) all.push_back({&step, *kind, "always", true});
     }
   }
   return all;

@@ -11,7 +11,10 @@
 namespace feedmill::test {
 
 std::vector<std::string> durable(const std::string& sync) {
-  return {"--appendonly", "yes", "--appendfsync", sync, "--enable-debug-command", "yes"};
+  std::vector<std::string> all{"--appendonly", "yes", "--appendfsync", sync, "--enable-debug-command", "yes"};
+  if (sync == "always")
+    all.insert(all.end(), {"--hash-max-listpack-value", "65536", "--hash-max-listpack-entries", "128"});
+  return all;
 }
 
 Environment lease(int ms) {

@@ -12,7 +12,8 @@
 
 namespace feedmill::test {
 
-/// Arguments for a Redis that keeps its data when killed. `sync`: appendfsync, "everysec" or "always".
+/// Arguments for a Redis that keeps its data when killed. `sync`: appendfsync, "everysec", or "always" with packed
+/// hashes, so that both layouts of a store are killed.
 std::vector<std::string> durable(const std::string& sync);
 
 /// Settings for a lease of `ms` milliseconds and everything that must fit into it.
