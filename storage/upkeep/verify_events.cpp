@@ -12,7 +12,7 @@ namespace {
 
 namespace json = boost::json;
 
-constexpr std::string_view page = "500";
+constexpr std::string_view at_once = "500";
 
 std::int64_t milliseconds_of(std::string_view id) {
   return leading_number<std::int64_t>(id);
@@ -93,7 +93,7 @@ StoreResult<void> EventLedger::read_on(std::vector<Violation>& wrong) {
   const std::string key = keys_.signals();
   for (;;) {
     const std::string after = "(" + last_;
-    const auto reply = redis_.command({"XRANGE", key, after, "+", "COUNT", page});
+    const auto reply = redis_.command({"XRANGE", key, after, "+", "COUNT", at_once});
     if (!reply) return reply.error();
     const std::vector<EventRecord> records = read_event_records(reply->view());
     if (records.empty()) return find_beginning();
