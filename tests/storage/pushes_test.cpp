@@ -29,6 +29,17 @@ class PushesTest : public StoreTest {
     wanted.secret = "secret-of-" + hash;
     return wanted;
   }
+  /// Takes the turn of `member` at a hub with an hour between requests. Returns the wait in ms.
+  double take_turn(const std::string& member, const std::string& came) {
+    HubTurn turn;
+    turn.host = "hub.example";
+    turn.spacing = 1h;
+    turn.member = member;
+    turn.came = came;
+    const auto wait = pushes.take_turn(turn);
+    EXPECT_TRUE(wait) << wait.error().detail;
+    return static_cast<double>(wait->count());
+  }
   PushTurn begin(const std::string& hash, const std::string& at = hub, const std::string& of = topic) {
     const auto turn = pushes.begin(record(hash, at, of));
     EXPECT_TRUE(turn && *turn);
@@ -624,49 +635,29 @@ TEST_F(PushesTest, EveryPushThatWaitsToBeWrittenKeepsItsSafetyNet) {
 }
 
 TEST_F(PushesTest, WaitingFeedsGoBeforeLaterOnes) {
-  HubTurn turn;
-  turn.host = "hub.example";
-  turn.spacing = 1h;
-  const auto take = [&](const std::string& member, const std::string& came) {
-    turn.member = member;
-    turn.came = came;
-    const auto wait = pushes.take_turn(turn);
-    EXPECT_TRUE(wait) << wait.error().detail;
-    return static_cast<double>(wait->count());
-  };
   redis({"ZADD", "websub:due", "1", "#h1", "1", "#h2", "1", "#h3"});
-  EXPECT_EQ(take("#h1", "1"), 0);
-  EXPECT_NEAR(take("#h2", "1"), 3.6e6, 5e3);
+  EXPECT_EQ(take_turn("#h1", "1"), 0);
+  EXPECT_NEAR(take_turn("#h2", "1"), 3.6e6, 5e3);
   EXPECT_NEAR(std::stod(redis({"ZSCORE", "websub:due", "#h2"})), static_cast<double>(now()) + 3.6e6, 5e3);
-  EXPECT_NEAR(take("#h3", "1"), 7.2e6, 5e3);
+  EXPECT_NEAR(take_turn("#h3", "1"), 7.2e6, 5e3);
   // It comes at its turn, but the start before it was half an hour late: it waits for the spacing and keeps its place.
   const std::int64_t half = 1'800'000;
   redis({"HSET", "state:host:hub:hub.example", "last_start", std::to_string(now() - half)});
-  EXPECT_NEAR(take("#h2", std::to_string(now() - 1) + ".5"), static_cast<double>(half), 5e3);
-  EXPECT_NEAR(take("#h2", std::to_string(now() - 1)), 1.08e7, 5e3) << "who has not waited goes to the end";
+  EXPECT_NEAR(take_turn("#h2", std::to_string(now() - 1) + ".5"), static_cast<double>(half), 5e3);
+  EXPECT_NEAR(take_turn("#h2", std::to_string(now() - 1)), 1.08e7, 5e3) << "who has not waited goes to the end";
   // This does not last: a worker that was suspended comes back with many late turns.
-  EXPECT_NEAR(take("#h2", std::to_string(now() - 11 * 3'600'000L) + ".5"), 1.44e7, 5e3);
+  EXPECT_NEAR(take_turn("#h2", std::to_string(now() - 11 * 3'600'000L) + ".5"), 1.44e7, 5e3);
 }
 
 TEST_F(PushesTest, TurnsWaitedForInPlaceLeaveTheSchedule) {
-  HubTurn turn;
-  turn.host = "hub.example";
-  turn.spacing = 1h;
-  const auto take = [&](const std::string& member, const std::string& came) {
-    turn.member = member;
-    turn.came = came;
-    const auto wait = pushes.take_turn(turn);
-    EXPECT_TRUE(wait) << wait.error().detail;
-    return static_cast<double>(wait->count());
-  };
   redis({"ZADD", "websub:due", "7", "#h1", "7", "#h2"});
-  EXPECT_EQ(take("#h1", "here"), 0);
-  EXPECT_NEAR(take("#h2", "here"), 3.6e6, 5e3);
-  EXPECT_NEAR(take("#h3", "here"), 7.2e6, 5e3);
-  EXPECT_NEAR(take("#h2", "turn"), 3.6e6, 5e3) << "it keeps its place";
+  EXPECT_EQ(take_turn("#h1", "here"), 0);
+  EXPECT_NEAR(take_turn("#h2", "here"), 3.6e6, 5e3);
+  EXPECT_NEAR(take_turn("#h3", "here"), 7.2e6, 5e3);
+  EXPECT_NEAR(take_turn("#h2", "turn"), 3.6e6, 5e3) << "it keeps its place";
   EXPECT_EQ(redis({"ZSCORE", "websub:due", "#h2"}), "7");
   redis({"HSET", "state:host:hub:hub.example", "last_start", std::to_string(now() - 3'600'000)});
-  EXPECT_EQ(take("#h2", "turn"), 0);
+  EXPECT_EQ(take_turn("#h2", "turn"), 0);
 }
 
 /// The hub's gate is in this partition, its subscriptions are in another.

@@ -351,8 +351,13 @@ TEST_P(ProbeGates, AHostThatAsksForAPauseIsNotAskedAgain) {
   EXPECT_NE(all[2].find("127.0.0.2 asked for a pause until "), all[2].npos) << all[2];
 }
 
-TEST_P(ProbeGates, AClosedGateKeepsThemOut) {
-  if (!GetParam()) GTEST_SKIP() << "gates are in the store";
+INSTANTIATE_TEST_SUITE_P(All, ProbeGates, testing::Bool(),
+                         [](const auto& test) { return test.param ? "AtTheStore" : "Alone"; });
+
+/// Probes and workers at one host.
+class ProbesInTheFleet : public ProbeGates {};
+
+TEST_P(ProbesInTheFleet, StayAwayFromAClosedGate) {
   const std::string later = std::to_string((*store.now() + std::chrono::hours(1)).count());
   test::redis_command(redis, {"HSET", gate(), "not_before", later, "refusals", "1", "closed", "1"});
   http.serve("/e0", test::Response{.status = 302, .headers = {{"Location", at_victim("/hop")}}});
@@ -362,8 +367,7 @@ TEST_P(ProbeGates, AClosedGateKeepsThemOut) {
   for (const std::string& one : all) EXPECT_NE(one.find("may not be asked before "), one.npos) << one;
 }
 
-TEST_P(ProbeGates, TheirRequestsCountForTheFleetAndTheirSlotsEnd) {
-  if (!GetParam()) GTEST_SKIP() << "the fleet meets in the store";
+TEST_P(ProbesInTheFleet, CountTheirRequestsAndEndTheirSlots) {
   reasons({at_victim("/feed")});
   EXPECT_EQ(victim.requests().size(), 1U);
   // All ports of a host share its slots and starts.
@@ -376,8 +380,7 @@ TEST_P(ProbeGates, TheirRequestsCountForTheFleetAndTheirSlotsEnd) {
   EXPECT_GT(*wait, std::chrono::seconds(10));
 }
 
-INSTANTIATE_TEST_SUITE_P(All, ProbeGates, testing::Bool(),
-                         [](const auto& test) { return test.param ? "AtTheStore" : "Alone"; });
+INSTANTIATE_TEST_SUITE_P(AtTheStore, ProbesInTheFleet, testing::Values(true));
 
 }  // namespace
 }  // namespace feedmill::discover_test
