@@ -85,15 +85,14 @@ class BillOfMaterials(unittest.TestCase):
 
     def test_names_every_library_that_the_loader_takes(self):
         named = {package["name"] for package in self.document["packages"]}
-        for line in output("ldd", BINARY).splitlines():
-            path = next((word for word in line.split() if word.startswith("/")), None)
-            if path is None:  # provided by the kernel
-                continue
-            spellings = [os.path.realpath(path), path, os.path.realpath(path).removeprefix("/usr")]
-            owner = next(answer.stdout for answer in
-                         (subprocess.run(["dpkg-query", "-S", name], capture_output=True, text=True) for name in spellings)
-                         if answer.returncode == 0)
-            self.assertIn(owner.split(":")[0], named, path)
+        # Lines without a path are what the kernel provides.
+        paths = [word for line in output("ldd", BINARY).splitlines() for word in line.split() if word.startswith("/")]
+        spellings = {path: {os.path.realpath(path), path, os.path.realpath(path).removeprefix("/usr")} for path in paths}
+        answers = subprocess.run(["dpkg-query", "-S", *set.union(*spellings.values())], capture_output=True, text=True)
+        owners = {path: owner.split(":")[0] for owner, path in
+                  (line.split(": ", 1) for line in answers.stdout.splitlines())}
+        for path, names in spellings.items():
+            self.assertIn(next(owners[name] for name in names if name in owners), named, path)
 
     def test_names_what_is_compiled_in(self):
         named = {package["name"] for package in self.document["packages"]}
