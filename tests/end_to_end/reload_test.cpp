@@ -125,7 +125,7 @@ TEST_F(Reloading, AppliesReloadableOptionsAndNamesThoseThatNeedARestart) {
   ASSERT_TRUE(Feeds(world.store).add(std::vector{NewFeed{.feed_url = world.http.url("/many")}}));
   EXPECT_TRUE(eventually_says(worker, "event=refresh"));  // a debug line
   EXPECT_TRUE(eventually([&] { return world.redis_text({"ZCARD", world.http.url("/many") + ":sort"}) == "12"; }));
-  EXPECT_NE(world.redis_text({"HGET", "conf:hosts", "slow.example"}), "");
+  EXPECT_EQ(world.redis_text({"HEXISTS", "conf:hosts", "slow.example"}), "1");
   const std::string address = listening_at(worker);
   EXPECT_TRUE(get(address, "/readyz").starts_with("HTTP/1.1 200"));
   worker.signal(SIGTERM);
