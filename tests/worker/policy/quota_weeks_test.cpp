@@ -206,7 +206,7 @@ TEST_P(Quotas, OfAHostAreUsedAndKept) {
   const Course& course = GetParam();
   const std::set<std::string> names(course.names.begin(), course.names.end());
   const int feeds = std::min(crowd * static_cast<int>(names.size()), 300);
-  // A quota that is told is known after an hour, another after a day.
+  // Stated quotas are learnt within an hour, others within a day.
   const Milliseconds settled = course.habit.tells ? Milliseconds(hours(1)) : Milliseconds(days(1));
   const Milliseconds played = course.habit.tells ? hours(test::tries(5, 168, 168)) : hours(test::tries(27, 168, 168));
   Limiter publisher(course.habit);
