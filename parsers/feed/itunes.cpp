@@ -17,8 +17,9 @@ template <std::string Itunes::*field>
 bool read_string(const Reading& in) {
   std::string& value = itunes_of(in).*field;
   std::string text = in.text();
-  if (value.empty()) value = std::move(text);
-  return text.empty() || text == value;
+  if (!value.empty()) return text.empty() || text == value;
+  value = std::move(text);
+  return true;
 }
 
 template <std::optional<std::int64_t> Itunes::*field>

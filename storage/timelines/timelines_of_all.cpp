@@ -179,6 +179,7 @@ std::vector<std::optional<bool>> ChannelsOfAll::follow(const std::string& uid,
                                                        std::span<const std::string> urls) const {
   return answered(deployment_.of_feeds(urls, [&](Store& store, const std::vector<std::string>& own) {
     std::vector<Membership> memberships;
+    memberships.reserve(own.size());
     for (const std::string& url : own) memberships.push_back({uid, url});
     return Channels(store).follow(memberships);
   }));

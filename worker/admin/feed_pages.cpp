@@ -1,7 +1,6 @@
 #include "worker/admin/feed_pages.hpp"
 
 #include <algorithm>
-#include <ranges>
 
 #include <boost/json/parse.hpp>
 #include <boost/json/value.hpp>
@@ -162,10 +161,10 @@ Html moves_section(const FeedStory& story) {
                              short_text(address.moving.to, 300), address.moving.sightings,
                              time_ago(address.moving.since, story.explained.now));
   }
-  for (const Move& move : address.moves | std::views::reverse) {
+  for (auto move = address.moves.rbegin(); move != address.moves.rend(); ++move) {
     items.emplace_back().add(
         "<p>To <bdi>{}</bdi> <span class=\"soft\">{}</span></p><p class=\"sub\">from <bdi>{}</bdi></p>",
-        short_text(move.to, 300), time_ago(move.at, story.explained.now), short_text(move.from, 300));
+        short_text(move->to, 300), time_ago(move->at, story.explained.now), short_text(move->from, 300));
   }
   return items.empty() ? Html() : section("moves", "Moves", items_list(items, items.size()));
 }

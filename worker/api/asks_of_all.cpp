@@ -38,6 +38,7 @@ json::object object_in(const std::string& body) {
 
 std::vector<std::string> picked(const std::vector<std::string>& all, const std::vector<std::size_t>& places) {
   std::vector<std::string> some;
+  some.reserve(places.size());
   for (const std::size_t place : places) some.push_back(all[place]);
   return some;
 }
@@ -105,6 +106,7 @@ asio::awaitable<StoreResult<std::vector<unsigned>>> Api::partitions_with(const A
 asio::awaitable<StoreResult<void>> Api::give_places(const ApiCall& call, const std::vector<std::string>& uids) {
   const auto look = [&](Store& store) -> StoreResult<std::vector<bool>> {
     std::vector<bool> known;
+    known.reserve(uids.size());
     for (const std::string& uid : uids) known.push_back(answered(Channels(store).is_known(uid)));
     return known;
   };

@@ -120,7 +120,7 @@ std::optional<ip::address> TrustedProxies::client_of(const ip::address& peer,
   std::ranges::transform(forwarded, forwarded.begin(), forwarded_for);
   const auto client_in = [&](const std::vector<std::string_view>& nodes) -> std::optional<ip::address> {
     for (auto node = nodes.rbegin(); node != nodes.rend(); ++node) {
-      const auto address = read_address(*node);
+      auto address = read_address(*node);
       if (!address || !is_trusted(*address)) return address;
     }
     return {};

@@ -64,7 +64,7 @@ constexpr std::array columns{OperationColumn{"name", 24}, OperationColumn{"origi
 /// The full name of the login in the arguments: a token's calls cannot name those of another owner.
 std::string full_name(const OperationContext& context, const OperationValues& given) {
   const bool by_operator = context.app.empty();
-  const std::string full = by_operator ? given.text("name") : fmt::format("{}/{}", context.app, given.text("name"));
+  std::string full = by_operator ? given.text("name") : fmt::format("{}/{}", context.app, given.text("name"));
   for (const std::string_view part : {owner_of_login(full), own_name_of_login(full)}) {
     const bool is_dots = part == "." || part == "..";  // clients resolve them in a path
     const std::string wrong = is_dots ? "letters or digits are missing" : check_plain_name(std::string(part));

@@ -157,7 +157,7 @@ StoreResult<Milliseconds> Probe::take_turn(const std::string& url) {
   }
   const Milliseconds longest =
       is_one_site(claim_.feed_url, url) ? Milliseconds(options_.fetch.wall) : longest_of_stranger;
-  const auto wait = Ingest(store_of(server)).take_slot_for(claim_, server, options_.host, longest);
+  auto wait = Ingest(store_of(server)).take_slot_for(claim_, server, options_.host, longest);
   if (wait && wait->count() == 0) entered_.insert(server);
   return wait;
 }

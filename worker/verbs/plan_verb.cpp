@@ -207,7 +207,7 @@ void tell_hours(const Plan& plan, Terminal& terminal) {
 /// "31.2 MiB for 29 posts a feed as stored, 52.0 MiB for 50", "119.2 GiB to 256.3 GiB for 50 posts a feed".
 std::string memory_text(const Needs& needs, const StoredFeeds& stored, std::uint32_t kept) {
   const std::string full = bytes_text(needs.redis_bytes_full), least = bytes_text(needs.redis_bytes_least);
-  const std::string later =
+  std::string later =
       fmt::format("{} for {} posts a feed", least == full ? full : fmt::format("{} to {}", least, full), kept);
   if (stored.feeds == 0) return later;
   const double posts = static_cast<double>(stored.posts) / static_cast<double>(stored.feeds);
