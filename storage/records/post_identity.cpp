@@ -203,15 +203,14 @@ IdentifiedBy fitting_identity(const Feed& feed, IdentifiedBy by) {
   return are_many(equal.beside_the_first, all) ? IdentifiedBy::digest : by;
 }
 
-namespace {
-
-constexpr std::size_t nowhere = static_cast<std::size_t>(-1);
-
-/// Key of the linked page, "" for a home page.
 std::string page_key(const Fields& fields) {
   std::string key = link_key(value_of(fields, "link"));
   return key.find_first_of("/?#") == std::string::npos ? std::string() : key;
 }
+
+namespace {
+
+constexpr std::size_t nowhere = static_cast<std::size_t>(-1);
 
 /// Confirms a match by link, because the content of one page may change.
 bool agree(const Fields& a, const Fields& b) {

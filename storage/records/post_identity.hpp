@@ -21,6 +21,9 @@
 
 namespace feedmill {
 
+/// The page that a post links to; "" for a home page, which does not identify a post.
+std::string page_key(const Fields& fields);
+
 /// Key of a post's text, in hex, from title, date_published and the start of its text. "" if that cannot identify a
 /// post: no date, and hardly any text. `is_telling`: accepts such a post, because its title differs from that of
 /// another post in the document.

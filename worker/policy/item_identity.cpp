@@ -76,12 +76,6 @@ std::string text_print(const Fields& fields, const std::string& text) {
   return basis;
 }
 
-/// The page that a post links to; "" for a home page, which does not identify a post.
-std::string page_key(const Fields& fields) {
-  std::string key = link_key(value_of(fields, "link"));
-  return key.find_first_of("/?#") == std::string::npos ? std::string() : key;
-}
-
 /// Whether the post has the texts that were dropped from the stored one: with these texts, that has its digest.
 bool has_dropped_texts(const Fields& read, const Fields& stored) {
   return entry_digest(with_texts(stored, read)) == value_of(stored, "digest");
